@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    environment: "node",
+    include: ["test/**/*.test.ts"],
+    // Runs of many minutes; they have their own command.
+    exclude: ["test/long/**", "node_modules/**", "dist/**"],
+    // A process a file: a test that kills, leaks or blocks cannot touch its neighbours.
+    pool: "forks",
+    maxWorkers: 2,
+    // Generous, because the tests start real servers on machines that may be busy.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    reporters: ["default", "./test/reporter/summary.ts"],
+  },
+});
