@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "redis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -108,6 +108,7 @@ describe("a fresh folder", () => {
   it("may have a path too long for a socket", async () => {
     const long = join(root, "a".repeat(90), "redis");
     const redis = await start(long);
+    cleanUp.unshift(() => rmSync(dirname(redis.socketPath), { recursive: true }));
     expect(Buffer.byteLength(redis.socketPath)).toBeLessThanOrEqual(100);
     expect(await command(redis, "SET", "k", "v")).toBe("OK");
     await redis.stop();
