@@ -57,7 +57,13 @@ function installPackages() {
   // Whoever held the lock before may have done it.
   if (packagesAreLocked()) return;
   say("installing the locked packages (npm ci)");
-  const { status, error } = run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"]);
+  const { status, error } = run("npm", [
+    "ci",
+    "--include=dev",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  ]);
   if (status !== 0) {
     throw new CannotSetUp(`npm ci failed${error ? ` (${error.message})` : ""}; its output above says why.`);
   }
@@ -124,6 +130,7 @@ function installRedis() {
     apt-get install -qq -y --no-install-recommends -o DPkg::Lock::Timeout=300 redis-server
     # Baton starts servers of its own; the distribution's is not to come up at the next boot either.
     if [ -d /run/systemd/system ]; then systemctl disable --now --quiet redis-server
+    elif command -v systemctl >/dev/null; then systemctl disable --quiet redis-server
     else update-rc.d redis-server disable; fi`;
   const { status } = run(asRoot[0], [...asRoot.slice(1), "sh", "-c", install]);
   const found = findRedis();
