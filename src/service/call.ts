@@ -31,6 +31,8 @@ export interface RequestMeta {
   readonly signal: AbortSignal;
   /** The client's deadline in milliseconds since the epoch; absent: none. */
   readonly deadlineAt?: number;
+  /** Chosen by the transport, so that answers to requests that reach no handler carry it too; absent: made on dispatch. */
+  readonly requestId?: string;
 }
 
 /** One authenticated call, as a handler sees it. */

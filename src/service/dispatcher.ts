@@ -146,7 +146,7 @@ export class Dispatcher {
       transport: meta.transport,
       extensions: extensionList(meta),
       signal: meta.signal,
-      requestId: randomUUID(),
+      requestId: meta.requestId ?? randomUUID(),
       responseHeaders: new Headers(),
       ...(meta.deadlineAt === undefined ? {} : { deadlineAt: meta.deadlineAt }),
       ...(lastEventId === undefined ? {} : { lastEventId }),

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { clone, create, toBinary } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  PartSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { BatonError, invalidParams, taskNotFound } from "../../domain/errors.ts";
+import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
+import type { TaskSnapshot } from "../../store/tasks.ts";
+import type { TodoStore } from "../../store/todos.ts";
+import type { Backend, CancelInput, ReplyInput, StartInput } from "../backend.ts";
+import { scopesOf, viewerOf } from "../viewer.ts";
+import { chooseQueue } from "./queue-choice.ts";
+
+/** Longest `metadata.idempotencyKey`, in characters. */
+const MAX_KEY = 255;
+
+/** Work as todos: a message becomes a todo in one of the agent's queues, and a worker takes it from there. */
+export class TodoBackend implements Backend {
+  readonly #todos: TodoStore;
+  readonly #maxAttempts: number;
+
+  constructor(todos: TodoStore, options: { readonly maxAttempts: number }) {
+    this.#todos = todos;
+    this.#maxAttempts = options.maxAttempts;
+  }
+
+  async start(input: StartInput): Promise<TaskSnapshot> {
+    const { agent, caller, request } = input;
+    const queue = chooseQueue(agent, caller, request.metadata);
+    const message = clone(MessageSchema, input.message);
+    const bodyHash = contentHash(message, request.metadata);
+    message.taskId = input.taskId;
+    message.contextId = input.contextId;
+    const result = await this.#todos.create(agent.name, {
+      id: input.taskId,
+      owner: caller.id,
+      scopes: scopesOf(agent, caller.id, queue),
+      queue,
+      contextId: input.contextId,
+      title: titleOf(message),
+      source: "",
+      kind: "",
+      assignee: "",
+      message,
+      request: requestRecord(request),
+      maxAttempts: this.#maxAttempts,
+      messageKey: messageKey(message.messageId),
+      bodyHash,
+      idempotencyKey: idempotencyKey(request),
+      historyLength: input.historyLength,
+      rejectWith: undefined,
+      actor: caller.name,
+    });
+    if (result.kind === "mismatch") throw messageIdReused();
+    return result.snapshot;
+  }
+
+  async reply(input: ReplyInput): Promise<TaskSnapshot> {
+    const { agent, caller, taskId, request } = input;
+    const result = await this.#todos.addMessage(agent.name, taskId, viewerOf(agent, caller), {
+      contextId: input.message.contextId,
+      message: input.message,
+      messageKey: messageKey(input.message.messageId),
+      bodyHash: contentHash(input.message, request.metadata),
+      historyLength: input.historyLength,
+      actor: caller.name,
+    });
+    switch (result.kind) {
+      case "accepted":
+      case "replayed":
+        return result.snapshot;
+      case "notfound":
+        throw taskNotFound(taskId);
+      case "context":
+        throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
+      case "terminal":
+        throw new BatonError("UnsupportedOperation", "the task has ended and takes no more messages", {
+          metadata: { taskId },
+        });
+      case "mismatch":
+        throw messageIdReused();
+    }
+  }
+
+  async cancel(input: CancelInput): Promise<{ snapshot: TaskSnapshot; changed: boolean }> {
+    const { agent, caller, taskId, reason } = input;
+    const message = reason === "" ? undefined : agentText(reason);
+    const result = await this.#todos.cancel(
+      agent.name,
+      taskId,
+      viewerOf(agent, caller),
+      message,
+      caller.name,
+    );
+    if (result.kind === "notfound") throw taskNotFound(taskId);
+    return { snapshot: result.snapshot, changed: result.kind === "canceled" };
+  }
+}
+
+/** A message of the agent that holds one text. */
+export function agentText(text: string): Message {
+  return create(MessageSchema, {
+    messageId: randomUUID(),
+    role: Role.AGENT,
+    parts: [create(PartSchema, { content: { case: "text", value: text } })],
+  });
+}
+
+function messageIdReused(): BatonError {
+  return invalidParams({ field: "message.messageId", description: "was used before with other content" });
+}
+
+function idempotencyKey(request: SendMessageRequest): string {
+  const key = request.metadata?.idempotencyKey;
+  if (key === undefined) return "";
+  if (typeof key !== "string" || key === "" || key.length > MAX_KEY) {
+    throw invalidParams({
+      field: "metadata.idempotencyKey",
+      description: `must be a text of 1 to ${MAX_KEY} characters`,
+    });
+  }
+  return key;
+}
+
+/** What the worker may know of the call. The message has its own place, and a push credential is none of its business. */
+function requestRecord(request: SendMessageRequest): Uint8Array {
+  const { configuration, metadata } = request;
+  const record = create(SendMessageRequestSchema, {
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(configuration === undefined
+      ? {}
+      : { configuration: { acceptedOutputModes: configuration.acceptedOutputModes } }),
+  });
+  return toBinary(SendMessageRequestSchema, record);
+}

@@ -1,0 +1,254 @@
+/**
+ * The one description of the configuration: defaults, units, ranges and advice. The loader, the reference page and the
+ * JSON Schema for editors all come from here. Unknown keys are refused everywhere.
+ */
+import { z } from "zod";
+
+/** First path segments that are not agents (design.md section 7). */
+export const RESERVED_AGENT_NAMES = [
+  "v1",
+  "tasks",
+  "message:send",
+  "message:stream",
+  "extendedAgentCard",
+  "mcp",
+  "healthz",
+] as const;
+
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$/,
+    "1 to 64 of letters, digits, '.', '_', '~', '-', starting with a letter or digit",
+  );
+
+const seconds = (what: string, fallback: number, min = 0, max = 31_536_000) =>
+  z.number().min(min).max(max).default(fallback).describe(`${what}, in seconds. Default ${fallback}.`);
+
+const skill = z
+  .strictObject({
+    id: z.string().min(1),
+    name: z.string().min(1),
+    description: z.string(),
+    tags: z.array(z.string()).default([]),
+    examples: z.array(z.string()).default([]),
+    inputModes: z.array(z.string()).default([]),
+    outputModes: z.array(z.string()).default([]),
+  })
+  .describe("A skill on the agent card.");
+
+const card = z
+  .strictObject({
+    name: z.string().min(1).default("Baton"),
+    description: z
+      .string()
+      .default("Work handed to this agent becomes a durable task that a worker carries out."),
+    version: z.string().default("1.0.0"),
+    provider: z.strictObject({ organization: z.string().min(1), url: z.string().min(1) }).optional(),
+    documentationUrl: z.string().optional(),
+    iconUrl: z.string().optional(),
+    defaultInputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
+    defaultOutputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
+    skills: z.array(skill).default([
+      {
+        id: "process-work",
+        name: "Process work",
+        description:
+          "Takes a message as a unit of work and reports progress, questions and results on the task.",
+        tags: ["todo"],
+        examples: [],
+        inputModes: [],
+        outputModes: [],
+      },
+    ]),
+  })
+  .describe(
+    "What the agent card says. Interfaces, capabilities and security are filled in from what is served.",
+  );
+
+const agent = z
+  .strictObject({
+    card: card.prefault({}),
+    backend: z
+      .literal("todo")
+      .default("todo")
+      .describe("What does the work: `todo`, own queues and workers."),
+    queues: z.array(name).min(1).default(["default"]).describe("Queues of this agent's todos."),
+    defaultQueue: name
+      .optional()
+      .describe("Where a message goes that names no queue. Default: the only queue."),
+    visibility: z
+      .enum(["submitter", "queue"])
+      .default("submitter")
+      .describe("Who sees a task: the endpoint that sent it, or every endpoint granted its queue."),
+    cancelOnTerminal: z
+      .enum(["return", "error"])
+      .default("return")
+      .describe(
+        "Cancel of a completed, failed or rejected task: answer it unchanged, or TaskNotCancelable (A2A-75).",
+      ),
+    errorTable: z
+      .enum(["1.0.1", "1.0.0"])
+      .default("1.0.1")
+      .describe("Edition of the protocol's error table (A2A-158)."),
+    acceptInputModes: z
+      .enum(["any", "card"])
+      .default("card")
+      .describe("Refuse a part whose media type the card does not list (A2A-37), or take any."),
+  })
+  .superRefine((value, context) => {
+    if (value.defaultQueue !== undefined && !value.queues.includes(value.defaultQueue)) {
+      context.addIssue({ code: "custom", path: ["defaultQueue"], message: "must be one of `queues`" });
+    }
+  });
+
+const redis = z
+  .strictObject({
+    url: z
+      .string()
+      .optional()
+      .describe("`redis://` or `rediss://` address of one server. Also BATON_REDIS_URL."),
+    sentinel: z
+      .strictObject({
+        name: z.string().min(1),
+        nodes: z.array(z.strictObject({ host: z.string(), port: z.number().int() })).min(1),
+      })
+      .optional(),
+    cluster: z
+      .strictObject({ nodes: z.array(z.strictObject({ host: z.string(), port: z.number().int() })).min(1) })
+      .optional(),
+    username: z.string().optional(),
+    password: z.string().optional().describe("For Sentinel and Cluster. Also BATON_REDIS_PASSWORD."),
+    persistence: z
+      .enum(["require", "accept-loss"])
+      .default("require")
+      .describe(
+        "`require`: not ready on a server without AOF. `accept-loss`: tasks may be lost with the server.",
+      ),
+  })
+  .superRefine((value, context) => {
+    const ways = [value.url, value.sentinel, value.cluster].filter((way) => way !== undefined);
+    if (ways.length > 1)
+      context.addIssue({ code: "custom", message: "give only one of url, sentinel, cluster" });
+  });
+
+export const configSchema = z.strictObject({
+  listen: z
+    .strictObject({
+      host: z.string().default("127.0.0.1").describe("Address to listen on. `0.0.0.0` or `::` for all."),
+      port: z.number().int().min(0).max(65_535).default(7420).describe("One port for every binding."),
+      tls: z
+        .strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) })
+        .optional()
+        .describe("PEM files. With them the port speaks TLS with ALPN, without them cleartext."),
+    })
+    .prefault({}),
+  admin: z
+    .strictObject({
+      host: z.string().default("127.0.0.1"),
+      port: z.number().int().min(0).max(65_535).default(7421),
+      token: z
+        .string()
+        .min(16)
+        .optional()
+        .describe(
+          "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
+        ),
+    })
+    .prefault({}),
+  publicUrl: z
+    .string()
+    .regex(/^https?:\/\//, "must start with http:// or https://")
+    .optional()
+    .describe("Base of the addresses in agent cards. Default: the listening address."),
+  dataDir: z.string().default(".baton").describe("Embedded Redis data and the admin credential."),
+  redis: redis.prefault({}),
+  agents: z.record(name, agent).default({ default: agent.parse({}) }),
+  defaultAgent: name.default("default").describe("The agent whose card stands at the root."),
+  versions: z
+    .strictObject({
+      strict: z
+        .boolean()
+        .default(false)
+        .describe("Read a missing A2A-Version as 0.3 even on 1.0 forms (A2A-19)."),
+    })
+    .prefault({}),
+  send: z
+    .strictObject({
+      maxWaitSeconds: seconds(
+        "Longest wait of a blocking SendMessage before it answers the task as it is; 0 never waits",
+        20,
+        0,
+        300,
+      ),
+    })
+    .prefault({}),
+  streams: z
+    .strictObject({
+      perEndpoint: z
+        .number()
+        .int()
+        .min(1)
+        .default(8)
+        .describe("Open streams of one endpoint on all replicas (SB-47)."),
+      buffer: z
+        .number()
+        .int()
+        .min(1)
+        .default(256)
+        .describe("Events held for a slow reader before it is cut (SB-49)."),
+      keepAliveSeconds: seconds("Silence after which a comment is sent on an event stream", 15, 1, 60),
+      endOnInputRequired: z.boolean().default(true).describe("End a stream after INPUT_REQUIRED (A2A-100)."),
+      earlyErrors: z
+        .enum(["json", "sse"])
+        .default("json")
+        .describe("Form of an error before the first event of a JSON-RPC stream (a2a.md 2.5.1)."),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      bodyBytes: z
+        .number()
+        .int()
+        .min(1024)
+        .default(262_144)
+        .describe("Largest request body, in bytes (SB-53)."),
+    })
+    .prefault({}),
+  leases: z
+    .strictObject({
+      defaultSeconds: seconds("Lease of a claim that asks for none", 300, 1, 86_400),
+      sweepSeconds: seconds("Pause between two rounds of housekeeping", 30, 0.05, 3600),
+    })
+    .prefault({}),
+  retries: z
+    .strictObject({
+      maxAttempts: z
+        .number()
+        .int()
+        .min(1)
+        .max(1000)
+        .default(5)
+        .describe("Attempts of a todo before it is dead."),
+      baseSeconds: seconds("Delay after the first failed attempt; doubles with each", 30, 0, 86_400),
+      capSeconds: seconds("Longest delay between attempts", 900, 0, 86_400),
+      jitter: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0)
+        .describe("Share of the delay that is taken away at random."),
+    })
+    .prefault({}),
+  interrupts: z
+    .strictObject({
+      limitSeconds: seconds("How long a task waits for its client before it fails; 0 for ever", 86_400),
+    })
+    .prefault({}),
+  retention: z
+    .strictObject({ terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1) })
+    .prefault({}),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export type AgentConfig = Config["agents"][string];

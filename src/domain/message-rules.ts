@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  type Part,
+  Role,
+  type SendMessageRequest,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { BatonError, type FieldViolation, invalidParams } from "./errors.ts";
+
+/** Longest id that a client may send, in characters; ids are opaque otherwise (A2A-56). */
+const MAX_ID = 128;
+const MAX_TITLE = 200;
+
+function idViolation(field: string, id: string): FieldViolation[] {
+  if (id === "") return [];
+  if (id.trim() === "") return [{ field, description: "must not be blank" }];
+  if (id.length > MAX_ID) return [{ field, description: `must have at most ${MAX_ID} characters` }];
+  return [];
+}
+
+/** Checks a client's message beyond its required fields (A2A-42, A2A-43, A2A-56). Throws InvalidParams. */
+export function checkClientMessage(request: SendMessageRequest): Message {
+  const { message, configuration } = request;
+  if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
+  const violations: FieldViolation[] = [
+    ...idViolation("message.messageId", message.messageId),
+    ...idViolation("message.taskId", message.taskId),
+    ...idViolation("message.contextId", message.contextId),
+  ];
+  if (message.role !== Role.USER)
+    violations.push({ field: "message.role", description: "must be ROLE_USER" });
+  message.parts.forEach((part, index) => {
+    if (part.content.case === undefined) {
+      violations.push({ field: `message.parts[${index}]`, description: "must hold text, raw, url or data" });
+    }
+  });
+  violations.push(...historyLengthViolations(configuration?.historyLength, "configuration.historyLength"));
+  if (violations.length > 0) throw invalidParams(...violations);
+  return message;
+}
+
+/** A negative historyLength is invalid (A2A-72). */
+export function historyLengthViolations(
+  value: number | undefined,
+  field = "historyLength",
+): FieldViolation[] {
+  return value !== undefined && value < 0 ? [{ field, description: "must not be negative" }] : [];
+}
+
+/** The store's form of a history length: all (-1) where it is unset (A2A-69). */
+export function historyLimit(value: number | undefined): number {
+  return value ?? -1;
+}
+
+/**
+ * Refuses a part whose media type is none of those accepted (A2A-37). `accepted` may hold `*`/`*` and `type/*`; a part
+ * that names no media type is not checked.
+ */
+export function checkMediaTypes(parts: readonly Part[], accepted: readonly string[]): void {
+  for (const [index, part] of parts.entries()) {
+    const type = part.mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
+    if (type === "" || accepted.some((mode) => mediaTypeMatches(mode.toLowerCase(), type))) continue;
+    throw new BatonError("ContentTypeNotSupported", `message.parts[${index}]: media type not accepted`, {
+      metadata: { mediaType: type.slice(0, 128), accepted: accepted.join(",") },
+    });
+  }
+}
+
+function mediaTypeMatches(mode: string, type: string): boolean {
+  if (mode === "*/*" || mode === type) return true;
+  return mode.endsWith("/*") && type.startsWith(mode.slice(0, -1));
+}
+
+/** One line for people: the start of the first text, at most 200 characters. */
+export function titleOf(message: Message): string {
+  for (const part of message.parts) {
+    if (part.content.case !== "text") continue;
+    const line = part.content.value.split(/\r?\n/).find((candidate) => candidate.trim() !== "");
+    if (line !== undefined) return [...line.trim()].slice(0, MAX_TITLE).join("");
+  }
+  return message.parts.find((part) => part.filename !== "")?.filename ?? "(no text)";
+}
+
+/** A digest of a message id that can stand in a key. */
+export function messageKey(messageId: string): string {
+  return createHash("sha256").update(messageId).digest("base64url").slice(0, 32);
+}
+
+/** A digest of what a message says; equal for a retry of the same send, however it was encoded (A2A-44). */
+export function contentHash(message: Message, metadata: JsonObject | undefined): string {
+  const canonical = sortKeys([toJson(MessageSchema, message), metadata ?? {}]);
+  return createHash("sha256").update(JSON.stringify(canonical)).digest("base64url").slice(0, 32);
+}
+
+function sortKeys(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sortKeys(item)]),
+  );
+}

@@ -1,0 +1,268 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  type A2AService,
+  type ListTasksRequest,
+  ListTasksResponseSchema,
+  type Message,
+  type SendMessageRequest,
+  SendMessageResponseSchema,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { listingScopes, viewerOf } from "../backends/viewer.ts";
+import { BatonError, type FieldViolation, invalidParams, taskNotFound } from "../domain/errors.ts";
+import {
+  checkClientMessage,
+  checkMediaTypes,
+  historyLengthViolations,
+  historyLimit,
+} from "../domain/message-rules.ts";
+import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
+import { isTerminal } from "../domain/todo.ts";
+import type { Subscription, TaskFeed } from "../store/task-feed.ts";
+import {
+  LISTING_MS,
+  type ListCursor,
+  type TaskSnapshot,
+  type TaskStore,
+  WHOLE_TASK,
+} from "../store/tasks.ts";
+import type { AgentDirectory, ServedAgent } from "./agents.ts";
+import type { Call, Handlers } from "./call.ts";
+import { acceptedInputModes } from "./card.ts";
+import { awaitAnswer, followTask } from "./follow-task.ts";
+import type { OpenStreams } from "./open-streams.ts";
+
+export interface A2AServiceOptions {
+  readonly agents: AgentDirectory;
+  readonly tasks: TaskStore;
+  readonly feed: TaskFeed;
+  readonly streams: OpenStreams;
+  readonly pageTokenSecret: Buffer;
+  /** Longest wait of a blocking send, in milliseconds; 0 never waits. */
+  readonly maxWaitMs: number;
+  readonly streamBuffer: number;
+  readonly endOnInputRequired: boolean;
+}
+
+/** Left between our answer and the caller's deadline, in milliseconds. */
+const DEADLINE_MARGIN_MS = 250;
+const PAGE_SIZE = { fallback: 50, min: 1, max: 100 } as const;
+
+/** The eleven operations of A2A 1.0, for every transport. */
+export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2AService> {
+  const { agents, tasks, feed, streams } = options;
+
+  /** Starts or continues a task, with a subscription that was open before the change when `listen` asks for one. */
+  async function accept(
+    request: SendMessageRequest,
+    call: Call,
+    listen: boolean,
+  ): Promise<{ snapshot: TaskSnapshot; subscription: Subscription | undefined }> {
+    const agent = agents.get(call.agent);
+    const message = checkSend(request, call, agent);
+    const historyLength = historyLimit(request.configuration?.historyLength);
+    const isReply = message.taskId !== "";
+    const taskId = isReply ? message.taskId : `td_${randomUUID()}`;
+    const subscribe = (id: string) => feed.subscribe(agent.name, id, options.streamBuffer);
+    let subscription = listen ? await subscribe(taskId) : undefined;
+    try {
+      const input = { agent, caller: call.caller, taskId, message, request, historyLength };
+      const snapshot = isReply
+        ? await agent.backend.reply(input)
+        : await agent.backend.start({ ...input, contextId: message.contextId || randomUUID() });
+      if (subscription !== undefined && snapshot.task.id !== taskId) {
+        subscription.close();
+        subscription = await subscribe(snapshot.task.id);
+      }
+      return { snapshot, subscription };
+    } catch (error) {
+      subscription?.close();
+      throw error;
+    }
+  }
+
+  async function read(call: Call, id: string, historyLength: number): Promise<TaskSnapshot> {
+    const agent = agents.get(call.agent);
+    const shape = { historyLength, includeArtifacts: true };
+    const snapshot = await tasks.read(agent.name, id, viewerOf(agent, call.caller), shape);
+    if (snapshot === undefined) throw taskNotFound(id);
+    return snapshot;
+  }
+
+  return {
+    async sendMessage(request, call) {
+      const waitMs = waitFor(request, call, options.maxWaitMs);
+      const { snapshot, subscription } = await accept(request, call, waitMs > 0);
+      let task = snapshot.task;
+      if (subscription !== undefined) {
+        await awaitAnswer(subscription, snapshot, waitMs, call.signal);
+        task = (await read(call, task.id, historyLimit(request.configuration?.historyLength))).task;
+      }
+      return create(SendMessageResponseSchema, { payload: { case: "task", value: task } });
+    },
+
+    async *sendStreamingMessage(request, call) {
+      requireStreaming(call);
+      const open = streams.open(call);
+      try {
+        const { snapshot, subscription } = await accept(request, call, true);
+        if (subscription === undefined) throw new Error("a stream has no subscription");
+        const { signal } = open;
+        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: options.endOnInputRequired });
+      } finally {
+        open.release();
+      }
+    },
+
+    async getTask(request, call) {
+      checkTaskId(request.id);
+      const violations = historyLengthViolations(request.historyLength);
+      if (violations.length > 0) throw invalidParams(...violations);
+      return (await read(call, request.id, historyLimit(request.historyLength))).task;
+    },
+
+    async listTasks(request, call) {
+      const pageSize = checkListing(request);
+      const agent = agents.get(call.agent);
+      const scopes = listingScopes(agent, call.caller);
+      const after = request.statusTimestampAfter;
+      const statusAfter = after === undefined ? undefined : Math.ceil(timestampMs(after));
+      const digest = listingDigest([
+        call.caller.id,
+        agent.name,
+        request.contextId,
+        request.status,
+        statusAfter ?? null,
+      ]);
+      const cursor =
+        request.pageToken === ""
+          ? undefined
+          : (openPageToken(options.pageTokenSecret, digest, request.pageToken, Date.now()) as ListCursor);
+      const page = await tasks.list(agent.name, {
+        scopes,
+        contextId: request.contextId,
+        state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
+        statusAfter,
+        pageSize,
+        shape: {
+          historyLength: historyLimit(request.historyLength),
+          includeArtifacts: request.includeArtifacts ?? false,
+        },
+        cursor,
+      });
+      const nextPageToken =
+        page.next === undefined
+          ? ""
+          : sealPageToken(options.pageTokenSecret, digest, page.next, Date.now() + LISTING_MS);
+      return create(ListTasksResponseSchema, {
+        tasks: [...page.tasks],
+        nextPageToken,
+        pageSize,
+        totalSize: page.total,
+      });
+    },
+
+    async cancelTask(request, call): Promise<Task> {
+      checkTaskId(request.id);
+      const agent = agents.get(call.agent);
+      const reason = request.metadata?.reason;
+      const { snapshot, changed } = await agent.backend.cancel({
+        agent,
+        caller: call.caller,
+        taskId: request.id,
+        reason: typeof reason === "string" ? reason.slice(0, 1000) : "",
+      });
+      const strict = agent.config.cancelOnTerminal === "error" && snapshot.state !== TaskState.CANCELED;
+      if (!changed && strict) {
+        throw new BatonError("TaskNotCancelable", "the task has already ended", {
+          metadata: { taskId: request.id },
+        });
+      }
+      return snapshot.task;
+    },
+
+    async *subscribeToTask(request, call) {
+      requireStreaming(call);
+      checkTaskId(request.id);
+      const agent = agents.get(call.agent);
+      const open = streams.open(call);
+      let subscription: Subscription | undefined;
+      try {
+        subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
+        const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
+        if (snapshot === undefined) throw taskNotFound(request.id);
+        if (isTerminal(snapshot.state)) {
+          throw new BatonError("UnsupportedOperation", "the task has ended; read it with GetTask", {
+            metadata: { taskId: request.id },
+          });
+        }
+        const { signal } = open;
+        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: options.endOnInputRequired });
+      } finally {
+        subscription?.close();
+        open.release();
+      }
+    },
+
+    createTaskPushNotificationConfig: async () => refusePush(),
+    getTaskPushNotificationConfig: async () => refusePush(),
+    listTaskPushNotificationConfigs: async () => refusePush(),
+    deleteTaskPushNotificationConfig: async () => refusePush(),
+
+    async getExtendedAgentCard() {
+      throw new BatonError("UnsupportedOperation", "this agent has no extended card");
+    },
+  };
+}
+
+function refusePush(): never {
+  throw new BatonError("PushNotificationNotSupported", "push notifications are not offered by this agent");
+}
+
+function requireStreaming(call: Call): void {
+  if (!call.caller.capabilities.streaming) {
+    throw new BatonError("UnsupportedOperation", "the endpoint may not open streams");
+  }
+}
+
+function checkTaskId(id: string): void {
+  if (id.trim() === "") throw invalidParams({ field: "id", description: "must not be blank" });
+}
+
+/** Everything that can be wrong with a send before anything is stored (A2A-2, A2A-90). */
+function checkSend(request: SendMessageRequest, call: Call, agent: ServedAgent): Message {
+  if (!call.caller.verbs.has("create_for")) {
+    throw new BatonError("Forbidden", "the endpoint may not send messages");
+  }
+  const message = checkClientMessage(request);
+  if (request.configuration?.taskPushNotificationConfig !== undefined) refusePush();
+  if (agent.config.acceptInputModes === "card")
+    checkMediaTypes(message.parts, acceptedInputModes(agent.config));
+  return message;
+}
+
+/** How long a send may wait: the server's bound, or what the caller's deadline leaves (design.md section 7). */
+function waitFor(request: SendMessageRequest, call: Call, maxWaitMs: number): number {
+  if (request.configuration?.returnImmediately === true) return 0;
+  const left = call.deadlineAt === undefined ? maxWaitMs : call.deadlineAt - Date.now() - DEADLINE_MARGIN_MS;
+  return Math.max(0, Math.min(maxWaitMs, left));
+}
+
+function checkListing(request: ListTasksRequest): number {
+  const violations: FieldViolation[] = historyLengthViolations(request.historyLength);
+  const pageSize = request.pageSize ?? PAGE_SIZE.fallback;
+  if (pageSize < PAGE_SIZE.min || pageSize > PAGE_SIZE.max) {
+    violations.push({ field: "pageSize", description: `must be ${PAGE_SIZE.min} to ${PAGE_SIZE.max}` });
+  }
+  if (TaskState[request.status] === undefined) {
+    violations.push({ field: "status", description: "must be one of the defined states" });
+  }
+  if (request.contextId !== "" && request.contextId.trim() === "") {
+    violations.push({ field: "contextId", description: "must not be blank" });
+  }
+  if (violations.length > 0) throw invalidParams(...violations);
+  return pageSize;
+}

@@ -1,0 +1,63 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema, type AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../backends/backend.ts";
+import type { AgentConfig } from "../config/schema.ts";
+
+/** Media types that the agent or one of its skills takes (A2A-37). */
+export function acceptedInputModes(config: AgentConfig): readonly string[] {
+  return [
+    ...new Set([
+      ...config.card.defaultInputModes,
+      ...config.card.skills.flatMap((skill) => skill.inputModes),
+    ]),
+  ];
+}
+
+export interface CardOptions {
+  /** Base of every address, without a trailing slash, such as `https://agents.example`. */
+  readonly publicUrl: string;
+  /** The default agent stands at the root; any other is named by its tenant. */
+  readonly isDefault: boolean;
+}
+
+/** The public card of an agent: what the operator wrote, and what is really served (A2A-178, SB-68). */
+export function agentCard(agent: Agent, options: CardOptions): AgentCard {
+  const { card } = agent.config;
+  const tenant = options.isDefault ? "" : agent.name;
+  const base = options.publicUrl;
+  const path = tenant === "" ? base : `${base}/${encodeURIComponent(tenant)}`;
+  const grpcTarget = new URL(base).host;
+  const interfaces: MessageInitShape<typeof AgentInterfaceSchema>[] = [
+    { url: withPort(grpcTarget, base), protocolBinding: "GRPC", protocolVersion: "1.0", tenant },
+    { url: path, protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant },
+    { url: base, protocolBinding: "HTTP+JSON", protocolVersion: "1.0", tenant },
+  ];
+  return create(AgentCardSchema, {
+    name: card.name,
+    description: card.description,
+    version: card.version,
+    supportedInterfaces: interfaces,
+    ...(card.provider === undefined ? {} : { provider: card.provider }),
+    ...(card.documentationUrl === undefined ? {} : { documentationUrl: card.documentationUrl }),
+    ...(card.iconUrl === undefined ? {} : { iconUrl: card.iconUrl }),
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: {
+      bearer: {
+        scheme: {
+          case: "httpAuthSecurityScheme",
+          value: { scheme: "Bearer", description: "A credential vended by the operator of this gateway." },
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: card.defaultInputModes,
+    defaultOutputModes: card.defaultOutputModes,
+    skills: card.skills,
+  });
+}
+
+/** gRPC addresses are `hostname:port` without a scheme (A2A-149). */
+function withPort(host: string, base: string): string {
+  if (/:\d+$/.test(host)) return host;
+  return `${host}:${base.startsWith("https:") ? 443 : 80}`;
+}

@@ -1,0 +1,105 @@
+import { create } from "@bufbuild/protobuf";
+import { type StreamResponse, StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { BatonError } from "../domain/errors.ts";
+import { isInterrupted, isTerminal } from "../domain/todo.ts";
+import type { Subscription } from "../store/task-feed.ts";
+import type { TaskSnapshot } from "../store/tasks.ts";
+import type { StreamItem } from "./call.ts";
+import { StreamEnd } from "./open-streams.ts";
+
+/** The state that an event brings, or undefined for an artifact. */
+export function stateOf(message: StreamResponse): TaskState | undefined {
+  const { payload } = message;
+  if (payload.case === "statusUpdate") return payload.value.status?.state;
+  if (payload.case === "task") return payload.value.status?.state;
+  return undefined;
+}
+
+/** Does something when a signal aborts, and at once if it already has; answers how to take that back. */
+function whenAborted(signal: AbortSignal, action: () => void): () => void {
+  if (signal.aborted) action();
+  else signal.addEventListener("abort", action, { once: true });
+  return () => signal.removeEventListener("abort", action);
+}
+
+/** The error with which a stream that did not reach its end stops (A2A-83, A2A-95). */
+function interruption(subscription: Subscription, signal: AbortSignal): BatonError {
+  if (signal.aborted) {
+    return signal.reason instanceof StreamEnd
+      ? signal.reason.error
+      : new BatonError("Canceled", "the client went away");
+  }
+  if (subscription.ended === "overflow") {
+    return new BatonError("StreamInterrupted", "the reader fell too far behind; subscribe again");
+  }
+  return new BatonError("StreamInterrupted", "the stream was interrupted; subscribe again");
+}
+
+/**
+ * The stream of a task: its snapshot, then every later event in order, until a terminal state. With
+ * `endOnInputRequired` it also ends after the event that brings INPUT_REQUIRED, but not because the snapshot already
+ * stands there (A2A-82 to A2A-89, A2A-100).
+ */
+export async function* followTask(
+  subscription: Subscription,
+  snapshot: TaskSnapshot,
+  options: {
+    readonly signal: AbortSignal;
+    readonly endOnInputRequired: boolean;
+    readonly endAtSnapshot?: boolean;
+  },
+): AsyncGenerator<StreamItem<StreamResponse>> {
+  const { signal } = options;
+  const forget = whenAborted(signal, () => subscription.close());
+  try {
+    subscription.startAt(snapshot.seq);
+    yield {
+      id: String(snapshot.seq),
+      message: create(StreamResponseSchema, { payload: { case: "task", value: snapshot.task } }),
+    };
+    if (isTerminal(snapshot.state) || options.endAtSnapshot === true) return;
+    for await (const notice of subscription) {
+      if (signal.aborted) break;
+      if (notice.kind !== "event") continue;
+      const { message, seq } = notice.event;
+      yield { id: String(seq), message };
+      const state = stateOf(message);
+      if (state === undefined) continue;
+      if (isTerminal(state)) return;
+      if (options.endOnInputRequired && state === TaskState.INPUT_REQUIRED) return;
+    }
+    throw interruption(subscription, signal);
+  } finally {
+    forget();
+    subscription.close();
+  }
+}
+
+/**
+ * Waits until the task is terminal or interrupted, at most `maxWaitMs` (A2A-30). True when it is; false when the time
+ * passed first. Throws Canceled when the client went away; the work goes on (A2A-86).
+ */
+export async function awaitAnswer(
+  subscription: Subscription,
+  snapshot: TaskSnapshot,
+  maxWaitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isTerminal(snapshot.state) || isInterrupted(snapshot.state)) return true;
+  const timer = setTimeout(() => subscription.close(), maxWaitMs);
+  const forget = whenAborted(signal, () => subscription.close());
+  try {
+    subscription.startAt(snapshot.seq);
+    for await (const notice of subscription) {
+      if (notice.kind !== "event") continue;
+      const state = stateOf(notice.event.message);
+      if (state !== undefined && (isTerminal(state) || isInterrupted(state))) return true;
+    }
+    if (signal.aborted) throw new BatonError("Canceled", "the client went away");
+    return false;
+  } finally {
+    clearTimeout(timer);
+    forget();
+    subscription.close();
+  }
+}

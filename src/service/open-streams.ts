@@ -1,0 +1,75 @@
+import { BatonError } from "../domain/errors.ts";
+import type { Call } from "./call.ts";
+
+/** Reason of the abort signal of a stream that the server ends. */
+export class StreamEnd extends Error {
+  override readonly name = "StreamEnd";
+  readonly error: BatonError;
+
+  constructor(error: BatonError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+/**
+ * The open streams of this process, so that revocation and shutdown can end them and nothing stays registered
+ * (SB-48, SB-59).
+ */
+export class OpenStreams {
+  readonly #streams = new Map<string, Set<AbortController>>();
+  #draining = false;
+
+  /** How many streams are open. */
+  get size(): number {
+    let size = 0;
+    for (const streams of this.#streams.values()) size += streams.size;
+    return size;
+  }
+
+  /**
+   * Registers a stream of the call's endpoint. The signal aborts when the client goes away, and with a
+   * {@link StreamEnd} when the server ends it. Call `release` on every exit.
+   */
+  open(call: Call): { readonly signal: AbortSignal; release(): void } {
+    if (this.#draining)
+      throw new BatonError("Unavailable", "the gateway is shutting down", { retryAfterMs: 1000 });
+    const controller = new AbortController();
+    const own = this.#streams.get(call.caller.id) ?? new Set();
+    this.#streams.set(call.caller.id, own);
+    own.add(controller);
+    const { expiresAt } = call.caller;
+    const timer =
+      expiresAt === undefined || expiresAt - Date.now() > 2 ** 31 - 1
+        ? undefined
+        : setTimeout(() => controller.abort(credentialEnded()), Math.max(0, expiresAt - Date.now()));
+    return {
+      signal: AbortSignal.any([call.signal, controller.signal]),
+      release: () => {
+        clearTimeout(timer);
+        own.delete(controller);
+        if (own.size === 0 && this.#streams.get(call.caller.id) === own) this.#streams.delete(call.caller.id);
+      },
+    };
+  }
+
+  /** Ends the streams of a revoked endpoint. */
+  endOf(callerId: string): void {
+    for (const controller of this.#streams.get(callerId) ?? []) controller.abort(credentialEnded());
+  }
+
+  /** Ends all streams so that clients subscribe again elsewhere, and refuses new ones. */
+  drain(): void {
+    this.#draining = true;
+    const end = new StreamEnd(
+      new BatonError("StreamInterrupted", "the gateway is shutting down; subscribe again", {
+        retryAfterMs: 0,
+      }),
+    );
+    for (const streams of this.#streams.values()) for (const controller of streams) controller.abort(end);
+  }
+}
+
+function credentialEnded(): StreamEnd {
+  return new StreamEnd(new BatonError("Unauthenticated", "invalid or revoked credential"));
+}

@@ -1,0 +1,67 @@
+import type { QueueBells } from "../../store/queue-bell.ts";
+import type { ClaimResult, Holder, TodoStore } from "../../store/todos.ts";
+
+export interface ClaimWait {
+  readonly todos: TodoStore;
+  readonly bells: QueueBells;
+  readonly agent: string;
+  readonly holder: Holder;
+  readonly queue: string;
+  readonly ttlMs: number;
+  readonly claimant: string;
+  /** 0: do not wait. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly deadlineAt?: number;
+}
+
+/** Time to get an answer home before the client's own deadline, in milliseconds. */
+const MARGIN_MS = 200;
+
+/**
+ * Claims, and where there is nothing yet waits for a ring, for the next delayed or lapsed work, or for the time to pass.
+ * A client that went away claims nothing more: its lease would only run out (SB-72).
+ */
+export async function claimWithWait(wait: ClaimWait): Promise<ClaimResult> {
+  const claim = () =>
+    wait.todos.claim(wait.agent, wait.holder, {
+      queue: wait.queue,
+      id: "",
+      ttlMs: wait.ttlMs,
+      claimant: wait.claimant,
+    });
+  const byClient = wait.deadlineAt === undefined ? Number.POSITIVE_INFINITY : wait.deadlineAt - MARGIN_MS;
+  const until = Math.min(Date.now() + wait.waitMs, byClient);
+  if (until <= Date.now()) return claim();
+
+  let rung = false;
+  let wake: (() => void) | undefined;
+  const ring = () => {
+    rung = true;
+    wake?.();
+  };
+  const stop = await wait.bells.listen(wait.agent, wait.queue, ring);
+  wait.signal.addEventListener("abort", ring, { once: true });
+  try {
+    for (;;) {
+      if (wait.signal.aborted) return { kind: "empty", nextDueMs: undefined };
+      rung = false;
+      const result = await claim();
+      const left = until - Date.now();
+      if (result.kind !== "empty" || left <= 0) return result;
+      if (rung) continue;
+      const pause = Math.min(left, Math.max(1, result.nextDueMs ?? left));
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, pause);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      wake = undefined;
+    }
+  } finally {
+    stop();
+    wait.signal.removeEventListener("abort", ring);
+  }
+}

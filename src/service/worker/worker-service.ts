@@ -1,0 +1,275 @@
+import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  AddArtifactResponseSchema,
+  ClaimByIdResponseSchema,
+  ClaimResponseSchema,
+  CompleteResponseSchema,
+  FailResponseSchema,
+  GetMessagesResponseSchema,
+  GetTodoResponseSchema,
+  HeartbeatResponseSchema,
+  ListTodosResponseSchema,
+  RejectResponseSchema,
+  ReleaseResponseSchema,
+  RequireAuthResponseSchema,
+  RequireInputResponseSchema,
+  type Todo,
+  TodoState,
+  UpdateStatusResponseSchema,
+  type WorkerService,
+} from "../../../gen/baton/worker/v1/worker_pb.js";
+import type { Artifact, Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { BatonError, invalidParams } from "../../domain/errors.ts";
+import type { QueueBells } from "../../store/queue-bell.ts";
+import type { TaskFeed } from "../../store/task-feed.ts";
+import type { Claimed, Finish, Refusal, TodoResult, TodoStore } from "../../store/todos.ts";
+import type { Call, Handlers } from "../call.ts";
+import type { OpenStreams } from "../open-streams.ts";
+import { claimWithWait } from "./claim-wait.ts";
+import {
+  agentMessage,
+  artifactReference,
+  checkedArtifact,
+  cleanClaimant,
+  cutSummary,
+  firstText,
+  holderOf,
+  leaseMs,
+  requireId,
+  requireQueue,
+  requireVerb,
+  waitMs,
+} from "./inputs.ts";
+import { attemptView, storedState, todoView } from "./views.ts";
+import { watchQueue, watchTodo } from "./watches.ts";
+
+export interface WorkerServiceOptions {
+  readonly todos: TodoStore;
+  readonly feed: TaskFeed;
+  readonly bells: QueueBells;
+  readonly streams: OpenStreams;
+  readonly defaultLeaseMs: number;
+  readonly retry: Finish["backoff"];
+  readonly streamBuffer: number;
+}
+
+/** NotFound or Conflict; a foreign todo and one that never was are one answer (todo-delegation.md 1.8). */
+export function refused(kind: Refusal): BatonError {
+  return kind === "notfound"
+    ? new BatonError("NotFound", "todo not found")
+    : new BatonError("Conflict", "the todo's state, holder or fence does not permit this now");
+}
+
+function todoOf(call: Call, result: TodoResult): Todo {
+  if (result.kind !== "ok") throw refused(result.kind);
+  return todoView(call.agent, result.todo);
+}
+
+/** The worker's side of the todo back end; see baton/worker/v1/worker.proto for each call. */
+export function createWorkerService(options: WorkerServiceOptions): Handlers<typeof WorkerService> {
+  const { todos } = options;
+
+  async function finish(
+    call: Call,
+    verb: Finish["verb"],
+    request: {
+      id: string;
+      leaseToken: string;
+      summary: string;
+      message?: Message | undefined;
+      artifact?: string;
+    },
+    extra: { artifacts?: readonly Artifact[]; permanent?: boolean } = {},
+  ): Promise<Todo> {
+    requireVerb(call.caller, verb);
+    const id = requireId(request.id);
+    const message = agentMessage(request.message, { id }, { required: false });
+    const summary = cutSummary(request.summary);
+    const result = await todos.finish(call.agent, id, holderOf(call.caller, request.leaseToken), {
+      verb,
+      message,
+      artifacts: extra.artifacts ?? [],
+      summary: summary.text,
+      summaryTruncated: summary.cut,
+      artifact: artifactReference(request.artifact ?? ""),
+      permanent: extra.permanent ?? false,
+      backoff: options.retry,
+      reason: firstText(message) || (verb === "fail" ? "the worker reported a failure" : ""),
+    });
+    return todoOf(call, result);
+  }
+
+  async function interrupt(
+    call: Call,
+    event: "require_input" | "require_auth",
+    request: { id: string; leaseToken: string; message?: Message | undefined },
+  ): Promise<Todo> {
+    requireVerb(call.caller, event);
+    const id = requireId(request.id);
+    const message = agentMessage(request.message, { id }, { required: true });
+    if (message === undefined) throw new Error("a required message is missing");
+    return todoOf(
+      call,
+      await todos.interrupt(call.agent, id, holderOf(call.caller, request.leaseToken), event, message),
+    );
+  }
+
+  function claimAnswer(call: Call, result: Claimed, leaseToken: string) {
+    return {
+      todo: todoView(call.agent, result.todo),
+      leaseToken,
+      attemptSeq: result.todo.attemptSeq,
+      priorAttempts: result.prior.map(attemptView),
+    };
+  }
+
+  return {
+    async claim(request, call) {
+      requireVerb(call.caller, "claim_next");
+      const queue = requireQueue(call.caller, request.queue);
+      const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
+      const result = await claimWithWait({
+        todos,
+        bells: options.bells,
+        agent: call.agent,
+        holder: holderOf(call.caller, leaseToken),
+        queue,
+        ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
+        claimant: cleanClaimant(request.claimant),
+        waitMs: waitMs(request.wait),
+        signal: call.signal,
+        ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
+      });
+      if (result.kind === "empty") return create(ClaimResponseSchema, {});
+      if (result.kind !== "claimed") throw refused(result.kind);
+      return create(ClaimResponseSchema, claimAnswer(call, result, leaseToken));
+    },
+
+    async claimById(request, call) {
+      requireVerb(call.caller, "claim");
+      const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
+      const result = await todos.claim(call.agent, holderOf(call.caller, leaseToken), {
+        queue: "",
+        id: requireId(request.id),
+        ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
+        claimant: cleanClaimant(request.claimant),
+      });
+      if (result.kind === "empty") throw refused("conflict");
+      if (result.kind !== "claimed") throw refused(result.kind);
+      return create(ClaimByIdResponseSchema, claimAnswer(call, result, leaseToken));
+    },
+
+    async heartbeat(request, call) {
+      requireVerb(call.caller, "heartbeat");
+      const ttlMs = leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs);
+      const holder = holderOf(call.caller, request.leaseToken);
+      const todo = todoOf(call, await todos.heartbeat(call.agent, requireId(request.id), holder, ttlMs));
+      return create(HeartbeatResponseSchema, { todo });
+    },
+
+    async complete(request, call) {
+      const artifacts = request.artifacts.map((artifact, index) =>
+        checkedArtifact(artifact, `artifacts[${index}]`),
+      );
+      const todo = await finish(call, "complete", request, { artifacts });
+      return create(CompleteResponseSchema, { todo });
+    },
+
+    async fail(request, call) {
+      const todo = await finish(call, "fail", request, { permanent: request.permanent });
+      return create(FailResponseSchema, { todo, deadLetter: todo.state === TodoState.FAILED });
+    },
+
+    async release(request, call) {
+      return create(ReleaseResponseSchema, { todo: await finish(call, "release", request) });
+    },
+
+    async reject(request, call) {
+      return create(RejectResponseSchema, { todo: await finish(call, "reject", request) });
+    },
+
+    async requireInput(request, call) {
+      return create(RequireInputResponseSchema, { todo: await interrupt(call, "require_input", request) });
+    },
+
+    async requireAuth(request, call) {
+      return create(RequireAuthResponseSchema, { todo: await interrupt(call, "require_auth", request) });
+    },
+
+    async addArtifact(request, call) {
+      requireVerb(call.caller, "add_artifact");
+      const artifact = checkedArtifact(request.artifact, "artifact");
+      const holder = holderOf(call.caller, request.leaseToken);
+      const { append, lastChunk } = request;
+      const result = await todos.progress(call.agent, requireId(request.id), holder, {
+        artifact,
+        append,
+        lastChunk,
+      });
+      if (result.kind !== "ok") throw refused(result.kind);
+      return create(AddArtifactResponseSchema, { artifactId: artifact.artifactId, seq: BigInt(result.seq) });
+    },
+
+    async updateStatus(request, call) {
+      requireVerb(call.caller, "update_status");
+      const id = requireId(request.id);
+      const message = agentMessage(request.message, { id }, { required: true });
+      if (message === undefined) throw new Error("a required message is missing");
+      const result = await todos.progress(call.agent, id, holderOf(call.caller, request.leaseToken), {
+        message,
+      });
+      if (result.kind !== "ok") throw refused(result.kind);
+      return create(UpdateStatusResponseSchema, { seq: BigInt(result.seq) });
+    },
+
+    async getMessages(request, call) {
+      requireVerb(call.caller, "get_messages");
+      const found = await todos.messages(
+        call.agent,
+        requireId(request.id),
+        call.caller.queues,
+        Number(request.after),
+      );
+      if (found === undefined) throw refused("notfound");
+      return create(GetMessagesResponseSchema, {
+        messages: found.messages,
+        position: BigInt(found.position),
+      });
+    },
+
+    async getTodo(request, call) {
+      requireVerb(call.caller, "get_todo", "list_todos");
+      const limit = request.attemptsLimit ?? 20;
+      if (limit < 0 || limit > 50)
+        throw invalidParams({ field: "attemptsLimit", description: "must be 0 to 50" });
+      const found = await todos.read(call.agent, requireId(request.id), call.caller.queues, limit);
+      if (found === undefined) throw refused("notfound");
+      return create(GetTodoResponseSchema, {
+        todo: todoView(call.agent, found.todo),
+        attempts: found.attempts.map(attemptView),
+        attemptsTotal: found.todo.attemptSeq,
+        attemptsPruned: found.todo.attemptsPruned,
+        deadLetter: found.todo.state === "failed",
+      });
+    },
+
+    async listTodos(request, call) {
+      requireVerb(call.caller, "list_todos");
+      const queues = request.queue === "" ? call.caller.queues : [requireQueue(call.caller, request.queue)];
+      const limit = request.limit >= 1 && request.limit <= 200 ? request.limit : 50;
+      const state = storedState(request.state);
+      if (state === undefined && request.state !== TodoState.UNSPECIFIED) {
+        throw invalidParams({ field: "state", description: "must be one of the defined states" });
+      }
+      const records = await todos.list(call.agent, queues, state ?? "", limit);
+      return create(ListTodosResponseSchema, {
+        todos: records.map((record) => todoView(call.agent, record)),
+      });
+    },
+
+    watchTodo: (request, call) =>
+      watchTodo(options, requireId(request.id), Number(request.afterMessage), call),
+    watchQueue: (request, call) => watchQueue(options, request.queue, call),
+  };
+}

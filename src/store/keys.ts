@@ -1,0 +1,38 @@
+/**
+ * The Redis keyspace (design.md section 4). Every key of an agent carries one hash tag, so that a script stays in one
+ * cluster slot. Nothing else in the code spells a key; the scripts build theirs from the prefix made here.
+ */
+
+/** `baton:{agent}:`, the start of every key of an agent. */
+export function agentPrefix(agent: string): string {
+  return `baton:{${agent}}:`;
+}
+
+/** Channel on which the events of one task are published; its shard is the agent's. */
+export function taskChannel(agent: string, taskId: string): string {
+  return `${agentPrefix(agent)}task:${taskId}`;
+}
+
+/** Channel that rings when a queue has work. */
+export function queueChannel(agent: string, queue: string): string {
+  return `${agentPrefix(agent)}queue:${queue}:bell`;
+}
+
+/** Hash of a vended endpoint. */
+export function endpointKey(id: string): string {
+  return `baton:endpoint:${id}`;
+}
+
+/** Maps the SHA-256 of a credential to its endpoint id. */
+export function credentialKey(sha256: string): string {
+  return `baton:credential:${sha256}`;
+}
+
+/** Ids of all endpoints by creation time. */
+export const ENDPOINTS_KEY = "baton:endpoints";
+
+/** The channel that announces revocations to every replica. */
+export const REVOCATION_CHANNEL = "baton:revocations";
+
+/** Signs page tokens; made once, shared by all replicas. */
+export const PAGE_TOKEN_SECRET_KEY = "baton:secret:page-token";

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { TASK_STATE_OF, TRANSITIONS } from "../domain/todo.ts";
+import type { RedisConnection, Reply } from "./connection.ts";
+import { agentPrefix } from "./keys.ts";
+
+/**
+ * How long a message id is remembered after its task ended, so that a late retry finds the task instead of starting
+ * it again (A2A-44, Q11): 24 hours.
+ */
+export const DEDUP_MS = 24 * 60 * 60 * 1000;
+
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+  readonly args: readonly string[];
+}
+
+const folder = new URL("./scripts/", import.meta.url);
+
+function luaTable(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, item]) => `[${JSON.stringify(key)}]=${luaTable(item)}`);
+  return `{${entries.join(",")}}`;
+}
+
+/** What every script may rely on; the transition table has its one source in domain/todo.ts. */
+const PRELUDE = [
+  `local TRANSITIONS = ${luaTable(TRANSITIONS)}`,
+  `local TASK_STATE = ${luaTable(TASK_STATE_OF)}`,
+  `local DEDUP_MS = ${DEDUP_MS}`,
+].join("\n");
+
+function directive(source: string, name: string): readonly string[] {
+  const line = new RegExp(`^-- @${name} (.*)$`, "m").exec(source)?.[1] ?? "";
+  return line.split(" ").filter((word) => word !== "");
+}
+
+function loadScript(file: string): Script {
+  const source = readFileSync(new URL(file, folder), "utf8");
+  const args = directive(source, "args");
+  const named = args.map((arg, index) => `${arg}=ARGV[${index + 1}]`).join(",");
+  const includes = directive(source, "include").map((name) =>
+    readFileSync(new URL(`lib/${name}.lua`, folder), "utf8"),
+  );
+  const text = [PRELUDE, `local A = {${named}}`, `local ARGS = ${args.length}`, ...includes, source].join(
+    "\n",
+  );
+  return { text, sha: createHash("sha1").update(text).digest("hex"), args };
+}
+
+const scripts: ReadonlyMap<string, Script> = new Map(
+  readdirSync(folder)
+    .filter((file) => file.endsWith(".lua"))
+    .map((file) => [file.slice(0, -".lua".length), loadScript(file)]),
+);
+
+export type ScriptName =
+  | "create"
+  | "message"
+  | "cancel"
+  | "claim"
+  | "heartbeat"
+  | "finish"
+  | "interrupt"
+  | "progress"
+  | "read"
+  | "list"
+  | "sweep"
+  | "revoke"
+  | "todo_read"
+  | "todo_list"
+  | "todo_retry"
+  | "messages";
+
+export type ScriptArgs = Readonly<Record<string, string | number | boolean | Uint8Array>>;
+
+/**
+ * Runs one of the commit scripts for an agent. `args` must hold exactly the arguments that the script declares;
+ * `rest` follows them. One round trip, once the server knows the script.
+ */
+export async function runScript(
+  redis: RedisConnection,
+  name: ScriptName,
+  agent: string,
+  args: ScriptArgs,
+  rest: readonly (string | Buffer)[] = [],
+): Promise<Reply> {
+  const script = scripts.get(name);
+  if (script === undefined) throw new Error(`unknown script ${name}`);
+  const key = agentPrefix(agent);
+  const values = script.args.map((arg) => argument(name, arg, args[arg]));
+  if (Object.keys(args).length !== script.args.length) throw new Error(`script ${name}: arguments differ`);
+  const tail = ["1", key, ...values, ...rest];
+  try {
+    return await redis.run(key, ["EVALSHA", script.sha, ...tail]);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+    return redis.run(key, ["EVAL", script.text, ...tail]);
+  }
+}
+
+function argument(script: string, name: string, value: ScriptArgs[string] | undefined): string | Buffer {
+  if (value === undefined) throw new Error(`script ${script}: ${name} is missing`);
+  if (typeof value === "boolean") return value ? "1" : "";
+  if (typeof value === "number") return String(value);
+  if (typeof value === "string") return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}

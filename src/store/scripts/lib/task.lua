@@ -1,0 +1,205 @@
+-- The task record, its log and its indexes. Included by every script; nothing else writes these keys.
+-- P is the agent's key prefix (KEYS[1]); now is Redis time in milliseconds, the only clock of the store.
+
+local P = KEYS[1]
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now_us = clock[1] * 1000000 + clock[2]
+local LOG_LENGTH = 1000
+local TERMINAL = { [3] = true, [4] = true, [5] = true, [7] = true }
+
+local function task_key(id) return P .. 'task:' .. id end
+
+-- The record as a table of strings, or nil. `id` is added; `touched` collects what save() writes.
+local function load(id)
+  local flat = redis.call('HGETALL', task_key(id))
+  if #flat == 0 then return nil end
+  local t = {}
+  for i = 1, #flat, 2 do t[flat[i]] = flat[i + 1] end
+  t.id = id
+  return t
+end
+
+local function decode_list(json)
+  if not json or json == '' then return {} end
+  return cjson.decode(json)
+end
+
+local function has(list, item)
+  for _, candidate in ipairs(list) do
+    if candidate == item then return true end
+  end
+  return false
+end
+
+-- Whether a client may see the task: it sent it, or the agent shares its queues and the client is granted this one.
+local function visible(t, caller, shared, queues)
+  if t == nil then return false end
+  if t.owner == caller then return true end
+  return shared == '1' and has(decode_list(queues), t.queue)
+end
+
+local function put(t, name, value)
+  t[name] = tostring(value)
+  t.touched = t.touched or {}
+  t.touched[name] = true
+end
+
+local function drop(t, ...)
+  for _, name in ipairs({ ... }) do
+    if t[name] ~= nil then
+      t[name] = nil
+      t.touched = t.touched or {}
+      t.touched[name] = true
+    end
+  end
+end
+
+-- Writes the collected changes and counts the version up: once per script and record, at its end.
+local function save(t)
+  put(t, 'v', (tonumber(t.v) or 0) + 1)
+  local set, del = {}, {}
+  for name in pairs(t.touched) do
+    if t[name] == nil then
+      del[#del + 1] = name
+    else
+      set[#set + 1] = name
+      set[#set + 1] = t[name]
+    end
+  end
+  if #del > 0 then redis.call('HDEL', task_key(t.id), unpack(del)) end
+  redis.call('HSET', task_key(t.id), unpack(set))
+  t.touched = nil
+end
+
+-- Index keys that a task stands in, for one scope, context and state.
+local function index_keys(scope, context, state)
+  local base = P .. 'idx:' .. scope
+  return base, base .. ':s' .. state, base .. ':c:' .. context, base .. ':c:' .. context .. ':s' .. state
+end
+
+-- While a listing is open, the place that a task leaves is kept, so that no page skips it (SB-35).
+local function remember_place(scope, t, at)
+  local pin = P .. 'idx:' .. scope .. ':pin'
+  local until_ms = tonumber(redis.call('HGET', pin, 'until') or 0)
+  if until_ms <= now then return end
+  local moved = P .. 'idx:' .. scope .. ':moved'
+  local place = cjson.encode({ id = t.id, c = t.ctx, s = t.a2a, m = at })
+  redis.call('ZADD', moved, t.at, place)
+  redis.call('PEXPIREAT', moved, until_ms)
+end
+
+-- The time of the next status of t: never before the last one, never the moment an open listing was pinned at, and
+-- never a whole second, because JSON prints that without its fraction digits.
+local function status_time(t, scopes)
+  local at = math.max(now, tonumber(t.at or 0))
+  for _, scope in ipairs(scopes) do
+    local asof = tonumber(redis.call('HGET', P .. 'idx:' .. scope .. ':pin', 'asof') or 0)
+    if at <= asof then at = asof + 1 end
+  end
+  if at % 1000 == 0 then at = at + 1 end
+  return at
+end
+
+local function reindex(t, scopes, state, at)
+  for _, scope in ipairs(scopes) do
+    if t.at ~= nil then
+      remember_place(scope, t, at)
+      local _, by_state, _, by_both = index_keys(scope, t.ctx, t.a2a)
+      redis.call('ZREM', by_state, t.id)
+      redis.call('ZREM', by_both, t.id)
+    end
+    for _, key in ipairs({ index_keys(scope, t.ctx, state) }) do redis.call('ZADD', key, at, t.id) end
+  end
+end
+
+local function unindex(t)
+  for _, scope in ipairs(decode_list(t.scopes)) do
+    for _, key in ipairs({ index_keys(scope, t.ctx, t.a2a) }) do redis.call('ZREM', key, t.id) end
+  end
+end
+
+local function history_key(id) return task_key(id) .. ':history' end
+
+-- Appends a Message to the history; answers its 1-based position.
+local function add_history(t, message)
+  redis.call('APPEND', history_key(t.id), field(42, message))
+  put(t, 'messages', (tonumber(t.messages) or 0) + 1)
+  return t.messages
+end
+
+-- A Message that says which task and context it belongs to: of a field written twice, the last one counts.
+local function placed(t, message) return message .. field(18, t.ctx) .. field(26, t.id) end
+
+-- Numbers an event, writes it to the log and publishes it. `event` is StreamResponse bytes.
+local function emit(t, event)
+  local seq = (tonumber(t.seq) or 0) + 1
+  put(t, 'seq', seq)
+  redis.call('XADD', task_key(t.id) .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event)
+  redis.call('SPUBLISH', task_key(t.id), 'e' .. seq .. ':' .. event)
+  return seq
+end
+
+-- Moves the task to an A2A state with a status message, and tells everybody. The message that it replaces becomes
+-- history (A2A-73).
+local function set_status(t, state, message)
+  local scopes = decode_list(t.scopes)
+  local at = status_time(t, scopes)
+  reindex(t, scopes, state, at)
+  if t.smsg then add_history(t, t.smsg) end
+  if message and message ~= '' then put(t, 'smsg', placed(t, message)) else drop(t, 'smsg') end
+  put(t, 'a2a', state)
+  put(t, 'at', at)
+  local status = task_status(state, t.smsg, at)
+  return emit(t, field(26, field(10, t.id) .. field(18, t.ctx) .. field(26, status)))
+end
+
+-- The part of the history that an answer carries: nil for none, all for limit -1, else the last `limit` messages.
+local function history_frames(t, limit)
+  if limit == 0 then return '' end
+  local bytes = redis.call('GET', history_key(t.id)) or ''
+  local total = tonumber(t.messages) or 0
+  if limit < 0 or total <= limit then return bytes end
+  local at = 1
+  for _ = 1, total - limit do
+    local _, next_at = frame(bytes, at)
+    at = next_at
+  end
+  return string.sub(bytes, at)
+end
+
+local function artifact_key(id, artifact_id) return task_key(id) .. ':artifact:' .. artifact_id end
+
+-- lf.a2a.v1.Task bytes: the answer itself, put together from its stored parts.
+local function task_bytes(t, history_length, with_artifacts)
+  local out = { field(10, t.id), field(18, t.ctx), field(26, task_status(tonumber(t.a2a), t.smsg, tonumber(t.at))) }
+  if with_artifacts and t.artifacts then
+    for _, artifact_id in ipairs(cjson.decode(t.artifacts)) do
+      out[#out + 1] = field(34, redis.call('GET', artifact_key(t.id, artifact_id)))
+    end
+  end
+  out[#out + 1] = history_frames(t, history_length)
+  out[#out + 1] = field(50, retry_metadata(t))
+  return table.concat(out)
+end
+
+-- Stores artifact bytes, whole or appended (A2A-93), and emits the event.
+local function put_artifact(t, artifact_id, artifact, append, last_chunk)
+  local ids = decode_list(t.artifacts)
+  local key = artifact_key(t.id, artifact_id)
+  if not has(ids, artifact_id) then
+    ids[#ids + 1] = artifact_id
+    put(t, 'artifacts', cjson.encode(ids))
+  end
+  if append then redis.call('APPEND', key, artifact) else redis.call('SET', key, artifact) end
+  local event = field(10, t.id) .. field(18, t.ctx) .. field(26, artifact)
+  if append then event = event .. string.char(32, 1) end
+  if last_chunk then event = event .. string.char(40, 1) end
+  return emit(t, field(34, event))
+end
+
+-- Who did what, in the same unit as the change itself (SB-26).
+local function audit(t, event, actor, from)
+  redis.call('XADD', P .. 'audit', 'MAXLEN', '~', 100000, '*', 'task', t.id, 'event', event, 'actor', actor,
+    'from', from or '', 'to', t.state, 'seq', t.seq or '0')
+end

@@ -1,0 +1,173 @@
+-- Todos: queues, leases and attempts around the task record. TRANSITIONS and TASK_STATE come from domain/todo.ts.
+
+local function queue_key(queue, part) return P .. 'queue:' .. queue .. ':' .. part end
+
+local function attempts_key(id) return task_key(id) .. ':attempts' end
+
+-- Makes the todo claimable, now or at its not-before time, and rings the queue.
+local function enqueue(t)
+  local not_before = tonumber(t.nb or 0)
+  if not_before > now then
+    redis.call('ZADD', queue_key(t.queue, 'delayed'), not_before, t.id)
+  else
+    redis.call('ZADD', queue_key(t.queue, 'ready'), t.order, t.id)
+  end
+  redis.call('SPUBLISH', queue_key(t.queue, 'bell'), cjson.encode({ id = t.id, title = t.title, at = not_before }))
+end
+
+local function dequeue(t)
+  for _, part in ipairs({ 'ready', 'delayed', 'leased', 'waiting', 'dead' }) do
+    redis.call('ZREM', queue_key(t.queue, part), t.id)
+  end
+end
+
+local function open_attempt(t, claimant)
+  local seq = (tonumber(t.aseq) or 0) + 1
+  put(t, 'aseq', seq)
+  put(t, 'aopen', 1)
+  local key = attempts_key(t.id)
+  redis.call('RPUSH', key, cjson.encode({
+    seq = seq, attempt = tonumber(t.attempt), claimant = claimant, claimedAt = now,
+  }))
+  if redis.call('LLEN', key) > 50 then
+    redis.call('LPOP', key)
+    put(t, 'apruned', (tonumber(t.apruned) or 0) + 1)
+  end
+end
+
+-- Changes the open attempt in place.
+local function amend_attempt(t, changes)
+  if t.aopen ~= '1' then return end
+  local key = attempts_key(t.id)
+  local attempt = cjson.decode(redis.call('LINDEX', key, -1))
+  for name, value in pairs(changes) do attempt[name] = value end
+  redis.call('LSET', key, -1, cjson.encode(attempt))
+end
+
+local function close_attempt(t, outcome, disposition, note)
+  note = note or {}
+  amend_attempt(t, {
+    endedAt = now, outcome = outcome, disposition = disposition,
+    summary = note.summary, summaryTruncated = note.truncated, artifact = note.artifact,
+  })
+  drop(t, 'aopen')
+end
+
+local function clear_lease(t)
+  drop(t, 'holder', 'claimant', 'lease', 'fence', 'since')
+end
+
+-- The keys by which a retried request finds this task end a while after the task does (Q11); an idempotency key is
+-- free again at once (SB-22).
+local function release_dedup(t)
+  if t.idem then redis.call('DEL', t.idem) end
+  if t.msgkey then redis.call('PEXPIRE', t.msgkey, DEDUP_MS) end
+end
+
+-- Takes a legal step of the table: state, queue, status event, audit. The caller closes attempts and saves.
+-- Answers false where the step is not legal.
+local function step(t, event, actor, message)
+  local to = (TRANSITIONS[event] or {})[t.state]
+  if not to then return false end
+  local from = t.state
+  dequeue(t)
+  put(t, 'state', to)
+  put(t, 'updated', now)
+  local state = TASK_STATE[to]
+  set_status(t, state, message)
+  if to == 'pending' then enqueue(t) end
+  if to == 'claimed' then redis.call('ZADD', queue_key(t.queue, 'leased'), t.lease, t.id) end
+  if to == 'input-required' or to == 'auth-required' then
+    put(t, 'since', now)
+    redis.call('ZADD', queue_key(t.queue, 'waiting'), now, t.id)
+  end
+  if to == 'failed' then redis.call('ZADD', queue_key(t.queue, 'dead'), now, t.id) end
+  if TERMINAL[state] then
+    redis.call('ZADD', P .. 'terminal', now, t.id)
+    release_dedup(t)
+  else
+    redis.call('ZREM', P .. 'terminal', t.id)
+  end
+  audit(t, event, actor, from)
+  return true
+end
+
+-- The reason why `worker` may not act as the holder of t, or nil. `states` are those in which the act makes sense.
+local function holder_fault(t, worker, queues, fence, states)
+  if t == nil or not has(decode_list(queues), t.queue) then return 'notfound' end
+  if t.holder ~= worker or not has(states, t.state) then return 'conflict' end
+  if (t.fence or '') ~= fence then return 'conflict' end
+  return nil
+end
+
+-- What a lapsed lease does to a todo (T4, T11, T12). `outcome`: `lease_expired` by a claim, `reaped` by the sweep.
+local function expire_lease(t, outcome)
+  if tonumber(t.attempt) >= tonumber(t.max) then
+    close_attempt(t, outcome, 'dead_lettered')
+    clear_lease(t)
+    step(t, 'lease_dead', 'system', nil)
+  else
+    close_attempt(t, outcome, 'requeued')
+    clear_lease(t)
+    step(t, 'lease_requeue', 'system', nil)
+  end
+  save(t)
+end
+
+-- Moves due work of a queue to where a claim finds it: waiting retries whose time has come, and lapsed leases.
+local function settle_queue(queue, outcome, limit)
+  local due = redis.call('ZRANGEBYSCORE', queue_key(queue, 'delayed'), '-inf', now, 'LIMIT', 0, limit)
+  for _, id in ipairs(due) do
+    redis.call('ZREM', queue_key(queue, 'delayed'), id)
+    local order = redis.call('HGET', task_key(id), 'order')
+    if order then redis.call('ZADD', queue_key(queue, 'ready'), order, id) end
+  end
+  local lapsed = redis.call('ZRANGEBYSCORE', queue_key(queue, 'leased'), '-inf', now, 'LIMIT', 0, limit)
+  for _, id in ipairs(lapsed) do
+    local t = load(id)
+    if t and t.state == 'claimed' then
+      expire_lease(t, outcome)
+    else
+      redis.call('ZREM', queue_key(queue, 'leased'), id)
+    end
+  end
+  return #due + #lapsed
+end
+
+-- What a worker is shown of a todo, as flat pairs; history stays out.
+local function todo_view(t)
+  local out = {}
+  for _, name in ipairs({ 'id', 'queue', 'state', 'title', 'ctx', 'req', 'claimant', 'assignee', 'attempt', 'max',
+    'lease', 'nb', 'created', 'updated', 'seq', 'source', 'kind', 'messages', 'aseq', 'apruned' }) do
+    if t[name] ~= nil then
+      out[#out + 1] = name
+      out[#out + 1] = t[name]
+    end
+  end
+  local first = frame(redis.call('GETRANGE', history_key(t.id), 0, tonumber(t.flen) - 1), 1)
+  out[#out + 1] = 'first'
+  out[#out + 1] = first
+  return out
+end
+
+-- The newest closed attempts, newest first, as JSON texts.
+local function closed_attempts(t, limit)
+  local texts = redis.call('LRANGE', attempts_key(t.id), -(limit + 1), -1)
+  local out = {}
+  for i = #texts, 1, -1 do
+    local open = t.aopen == '1' and i == #texts
+    if not open and #out < limit then out[#out + 1] = texts[i] end
+  end
+  return out
+end
+
+-- Removes every trace of a task.
+local function purge(t)
+  unindex(t)
+  dequeue(t)
+  redis.call('ZREM', queue_key(t.queue, 'all'), t.id)
+  redis.call('ZREM', P .. 'terminal', t.id)
+  for _, artifact_id in ipairs(decode_list(t.artifacts)) do redis.call('DEL', artifact_key(t.id, artifact_id)) end
+  local key = task_key(t.id)
+  redis.call('DEL', key, key .. ':log', history_key(t.id), attempts_key(t.id))
+end

@@ -1,0 +1,38 @@
+-- Adds a client's message to a task; a task that waits for its client goes on with it (A2A-45, SB-29, SB-32).
+-- KEYS  1 agent prefix
+-- Answers {'ok'|'replay', Task bytes, seq, A2A state}, or {'notfound'}, {'context'}, {'terminal'}, {'mismatch'}.
+-- @args id caller shared queues context message msgkey bodyhash history actor
+-- @include wire retry_metadata task todo
+
+local t = load(A.id)
+if not visible(t, A.caller, A.shared, A.queues) then return { 'notfound' } end
+if A.context ~= '' and A.context ~= t.ctx then return { 'context' } end
+local function answer(word) return { word, task_bytes(t, tonumber(A.history), true), t.seq, t.a2a } end
+
+local seen = redis.call('GET', A.msgkey)
+if seen then
+  local id, hash = string.match(seen, '^(.-)|(.*)$')
+  if id ~= A.id or hash ~= A.bodyhash then return { 'mismatch' } end
+  return answer('replay')
+end
+if TERMINAL[tonumber(t.a2a)] then return { 'terminal' } end
+
+redis.call('SET', A.msgkey, A.id .. '|' .. A.bodyhash, 'PX', DEDUP_MS)
+local waiting = t.state == 'input-required' or t.state == 'auth-required'
+if waiting and t.smsg then
+  add_history(t, t.smsg)
+  drop(t, 'smsg')
+end
+local position = add_history(t, placed(t, A.message))
+if waiting then
+  -- The lease stood still while the client thought (SB-31).
+  put(t, 'lease', tonumber(t.lease) + (now - tonumber(t.since)))
+  drop(t, 'since')
+  step(t, 'reply', A.actor, nil)
+else
+  put(t, 'updated', now)
+  audit(t, 'message', A.actor, t.state)
+end
+save(t)
+redis.call('SPUBLISH', task_key(t.id), 'm' .. position)
+return answer('ok')
