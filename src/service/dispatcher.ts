@@ -87,6 +87,14 @@ export class Dispatcher {
     return this.#options.authenticate(meta);
   }
 
+  /**
+   * Refuses an A2A request for a version that is not served, before a transport looks for its method or reads its
+   * parameters: both may be of a shape that only that version knows (A2A-20).
+   */
+  checkVersion(meta: RequestMeta): void {
+    negotiateVersion(meta, this.#options.versions, this.#options.strictVersions);
+  }
+
   async unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,

@@ -1,0 +1,11 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+
+/** Writes the answer around a result. `id` is JSON as the request wrote it. */
+export function resultEnvelope(id: string, result: JsonValue): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
+}
+
+/** Writes the answer around an error. */
+export function errorEnvelope(id: string, error: JsonValue): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+}

@@ -1,0 +1,174 @@
+/** JSON-RPC 2.0 over HTTP: reads the frame, finds the binding of its method, prints what the dispatcher answers. */
+import type { DescService, Message } from "@bufbuild/protobuf";
+import type { Caller } from "../../domain/caller.ts";
+import { BatonError } from "../../domain/errors.ts";
+import type { ProtocolVersion, StreamItem } from "../../service/call.ts";
+import type { Dispatcher } from "../../service/dispatcher.ts";
+import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
+import { JSON_TYPE, requireJson } from "../content-type.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
+import { type HttpMeta, requestMeta } from "../request-meta.ts";
+import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
+import { decodeSegment, parseTarget, type Target } from "../target.ts";
+import { bindingsOf, type JsonRpcBinding, type JsonRpcBindings } from "./binding.ts";
+import { errorEnvelope, resultEnvelope } from "./envelope.ts";
+import { errorObject, errorStatus } from "./errors.ts";
+import { type Frame, NULL_ID, readFrame } from "./frame.ts";
+
+export interface JsonRpcOptions {
+  readonly dispatcher: Dispatcher;
+  /** Every rpc of this service is a method under its own name. */
+  readonly service: DescService;
+  /** More methods, such as those of A2A 0.3; the names must differ. */
+  readonly moreBindings?: JsonRpcBindings;
+  /** First path segments that are never a tenant, as they belong to others: `tasks`, `message:send`, `healthz`. */
+  readonly reserved: ReadonlySet<string>;
+  /** In bytes. */
+  readonly maxBodyBytes?: number;
+  /**
+   * How an error before the first event of a stream is answered: as JSON, which the specification's test kit and most
+   * clients understand, or as the only event of a stream, for fleets of Go clients, which end silently on JSON (a2a.md
+   * 2.5.1). Default `json`.
+   */
+  readonly earlyStreamErrors?: "json" | "sse";
+  readonly sse?: SseOptions;
+  /** Told of every error that is answered, with the cause that the client does not see. */
+  readonly onError?: (error: BatonError, meta: HttpMeta) => void;
+}
+
+const METHODS = ["POST", "OPTIONS"];
+
+/** Serves `POST /` and `POST /{tenant}`. */
+export function createJsonRpcHandler(options: JsonRpcOptions): HttpHandler {
+  const bindings = new Map([...bindingsOf(options.service), ...(options.moreBindings ?? [])]);
+  const server = new JsonRpcServer(options, bindings);
+  return async (request, response) => {
+    const target = parseTarget(request.url ?? "/");
+    const [tenant, ...more] = target.segments;
+    if (more.length > 0 || (tenant !== undefined && options.reserved.has(tenant))) return false;
+    await server.serve(request, response, target);
+    return true;
+  };
+}
+
+/** One request and where its answer goes. */
+interface Exchange {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly meta: HttpMeta;
+}
+
+class JsonRpcServer {
+  readonly #options: JsonRpcOptions;
+  readonly #bindings: JsonRpcBindings;
+
+  constructor(options: JsonRpcOptions, bindings: JsonRpcBindings) {
+    this.#options = options;
+    this.#bindings = bindings;
+  }
+
+  async serve(request: HttpRequest, response: HttpResponse, target: Target): Promise<void> {
+    const base = { transport: "jsonrpc", form: "1.0", target } as const;
+    let exchange: Exchange = { request, response, meta: requestMeta(request, response, base) };
+    try {
+      if (request.method === "OPTIONS") {
+        respond(request, response, { status: 204, headers: [allowHeader(METHODS)] });
+        return;
+      }
+      if (request.method !== "POST") throw new BatonError("MethodNotAllowed", "JSON-RPC is POST only");
+      const [tenant] = target.segments;
+      if (tenant !== undefined) {
+        exchange = { ...exchange, meta: { ...exchange.meta, pathTenant: decodeSegment(tenant) } };
+      }
+      const { meta } = exchange;
+      const caller = await this.#options.dispatcher.authenticate(meta);
+      requireJson(meta.header("content-type"), meta.header("content-encoding"));
+      const text = await readBody(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+      await this.#answer(exchange, text, caller);
+    } catch (thrown) {
+      this.#refuse(exchange, NULL_ID, thrown);
+    }
+  }
+
+  async #answer(exchange: Exchange, text: string, caller: Caller): Promise<void> {
+    const frame = readFrame(text);
+    const binding = frame.method === undefined ? undefined : this.#bindings.get(frame.method);
+    try {
+      if (frame.method !== undefined) {
+        const form = binding?.form ?? formOf(frame.method);
+        this.#options.dispatcher.checkVersion({ ...exchange.meta, form });
+      }
+      if ("error" in frame) throw frame.error;
+      if (binding === undefined) throw new BatonError("MethodNotFound", "there is no such method");
+      await this.#call(exchange, frame, binding, caller);
+    } catch (thrown) {
+      this.#refuse(exchange, frame.id, thrown, binding);
+    }
+  }
+
+  async #call(exchange: Exchange, frame: Frame, binding: JsonRpcBinding, caller: Caller): Promise<void> {
+    const { request, response } = exchange;
+    const { dispatcher, sse = DEFAULT_SSE } = this.#options;
+    const meta = { ...exchange.meta, form: binding.form };
+    const message = binding.readRequest(frame.params);
+    const { method } = binding;
+    if (method.methodKind === "server_streaming") {
+      const { items, headers } = await dispatcher.stream(method, message, meta, caller);
+      await writeSse(response, headers, this.#events(items, frame, binding, message, meta), sse);
+      return;
+    }
+    const result = await dispatcher.unary(method, message, meta, caller);
+    const body = resultEnvelope(frame.id, binding.printResult(result.message, message));
+    respond(request, response, { status: 200, headers: result.headers, contentType: JSON_TYPE, body });
+  }
+
+  /** Each frame has the id of the request (A2A-137); an error is the last frame (A2A-140). */
+  async *#events(
+    items: AsyncIterable<StreamItem<Message>>,
+    frame: Frame,
+    binding: JsonRpcBinding,
+    request: Message,
+    meta: HttpMeta,
+  ): AsyncGenerator<SseEvent> {
+    try {
+      for await (const { message, id } of items) {
+        const data = resultEnvelope(frame.id, binding.printResult(message, request));
+        yield { data, ...(id === undefined ? {} : { id }) };
+      }
+    } catch (thrown) {
+      const error = publicError(thrown);
+      this.#options.onError?.(error, meta);
+      yield { data: errorEnvelope(frame.id, binding.printError(error)) };
+    }
+  }
+
+  #refuse(
+    { request, response, meta }: Exchange,
+    id: string,
+    thrown: unknown,
+    binding?: JsonRpcBinding,
+  ): void {
+    const error = publicError(thrown);
+    this.#options.onError?.(error, meta);
+    const body = errorEnvelope(id, binding === undefined ? errorObject(error) : binding.printError(error));
+    const headers = errorHeaders(error, meta.requestId);
+    const status = errorStatus(error);
+    const streams = binding?.method.methodKind === "server_streaming";
+    if (streams && status === 200 && this.#options.earlyStreamErrors === "sse") {
+      void writeSse(response, headers, oneEvent({ data: body }), this.#options.sse);
+      return;
+    }
+    if (error.kind === "MethodNotAllowed") headers.push(allowHeader(METHODS));
+    respond(request, response, { status, headers, contentType: JSON_TYPE, body });
+  }
+}
+
+/** The version that has such names, where no binding knows this one (A2A-135). */
+function formOf(method: string): ProtocolVersion {
+  return method.includes("/") ? "0.3" : "1.0";
+}
+
+async function* oneEvent(event: SseEvent): AsyncGenerator<SseEvent> {
+  yield event;
+}

@@ -1,0 +1,85 @@
+import { BatonError } from "../domain/errors.ts";
+import type { HttpRequest, HttpResponse } from "./http-handler.ts";
+
+/** How long and how much of a refused body is still taken in, so that its sender gets to read the refusal. */
+const LINGER_MS = 2_000;
+const LINGER_BYTES = 4 * 1024 * 1024;
+
+/** One complete answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Iterable<readonly [string, string]>;
+  /** Media type of the body; absent: there is no body. */
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+/** Sends an answer whole. Does nothing where the client is gone or an answer has begun. */
+export function respond(request: HttpRequest, response: HttpResponse, answer: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = answer.body ?? "";
+  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  if (answer.contentType !== undefined) response.setHeader("content-type", answer.contentType);
+  if (answer.status !== 204) response.setHeader("content-length", String(Buffer.byteLength(body)));
+  response.statusCode = answer.status;
+  const unread = answer.status === 413 && !request.readableEnded;
+  if (unread && request.httpVersionMajor === 1) {
+    lingeringEnd(request, response, body);
+    return;
+  }
+  if (request.method === "HEAD") response.end();
+  else response.end(body);
+}
+
+/**
+ * Answers while the client may still be sending: the answer goes out, then what arrives is thrown away for a bounded
+ * while, then the connection closes. Closing at once would reset it, and the client would see a network error in place
+ * of the refusal.
+ */
+function lingeringEnd(request: HttpRequest, response: HttpResponse, body: string): void {
+  response.setHeader("connection", "close");
+  // The declared length makes the answer complete for the client although the response is still open here.
+  // Both kinds of response take a string; the union of their signatures does not say so.
+  (response as { write(chunk: string): boolean }).write(body);
+  let left = LINGER_BYTES;
+  const timer = setTimeout(end, LINGER_MS);
+  function end(): void {
+    clearTimeout(timer);
+    request.off("data", onData);
+    response.end();
+  }
+  function onData(chunk: Buffer): void {
+    left -= chunk.length;
+    if (left < 0) end();
+  }
+  request.on("data", onData);
+  request.once("end", end);
+  request.once("close", end);
+  request.resume();
+}
+
+/** Headers that an error has on every HTTP binding: what to wait for, how to authenticate, what to quote. */
+export function errorHeaders(error: BatonError, requestId: string): [string, string][] {
+  const headers: [string, string][] = [["x-request-id", requestId]];
+  if (error.retryAfterMs !== undefined) {
+    headers.push(["retry-after", String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))]);
+  }
+  if (error.kind === "Unauthenticated") headers.push(["www-authenticate", 'Bearer realm="baton"']);
+  return headers;
+}
+
+/**
+ * The error as it may be shown. Why a credential was refused is nobody's business: every refusal reads the same,
+ * whatever was wrong (SB-1, A2A-10).
+ */
+export function publicError(thrown: unknown): BatonError {
+  const error = BatonError.from(thrown);
+  return error.kind === "Unauthenticated"
+    ? new BatonError("Unauthenticated", "a valid credential is required", { cause: error })
+    : error;
+}
+
+/** Tells which methods a path has (405 and OPTIONS). */
+export function allowHeader(methods: Iterable<string>): [string, string] {
+  return ["allow", [...methods].join(", ")];
+}

@@ -1,0 +1,187 @@
+/** HTTP+JSON: routes by the HTTP rules of the descriptor, prints what the dispatcher answers. */
+import type { DescService, JsonValue, Message } from "@bufbuild/protobuf";
+import type { Caller } from "../../domain/caller.ts";
+import { BatonError, type ErrorTable } from "../../domain/errors.ts";
+import type { StreamItem } from "../../service/call.ts";
+import type { Dispatcher } from "../../service/dispatcher.ts";
+import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
+import { jsonTypeFor, requireJson } from "../content-type.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
+import { type HttpMeta, requestMeta } from "../request-meta.ts";
+import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
+import { decodeSegment, parseTarget, type Target } from "../target.ts";
+import { type RestBinding, type RestRoute, routesOf } from "./binding.ts";
+import { restError } from "./errors.ts";
+import { requestJson } from "./request.ts";
+import { type PathMatch, type RouteMatch, Router } from "./router.ts";
+
+export interface RestOptions {
+  readonly dispatcher: Dispatcher;
+  /** Every HTTP rule of this service is a route. */
+  readonly service: DescService;
+  /** More routes, such as those of A2A 0.3 under `/v1`. */
+  readonly moreRoutes?: readonly RestRoute[];
+  /** First path segments that are never a tenant, besides those that the routes spell out. */
+  readonly reserved?: ReadonlySet<string>;
+  /** In bytes. */
+  readonly maxBodyBytes?: number;
+  /** The edition of the error table that an agent answers with; undefined: no agent is known. Default: 1.0.1. */
+  readonly errorTable?: (agent: string | undefined) => ErrorTable;
+  readonly sse?: SseOptions;
+  /** Told of every error that is answered, with the cause that the client does not see. */
+  readonly onError?: (error: BatonError, meta: HttpMeta) => void;
+}
+
+/** Serves the routes of a service; a path that is none of them is not its own. */
+export function createRestHandler(options: RestOptions): HttpHandler {
+  const routes = [...routesOf(options.service), ...(options.moreRoutes ?? [])];
+  const router = new Router(routes, options.reserved);
+  const server = new RestServer(options);
+  return async (request, response) => {
+    const target = parseTarget(request.url ?? "/");
+    const path = router.match(target.segments);
+    if (path === undefined) return false;
+    await server.serve(request, response, target, path);
+    return true;
+  };
+}
+
+/** One request and where its answer goes. */
+interface Exchange {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly meta: HttpMeta;
+  readonly caller?: Caller;
+}
+
+class RestServer {
+  readonly #options: RestOptions;
+
+  constructor(options: RestOptions) {
+    this.#options = options;
+  }
+
+  async serve(
+    request: HttpRequest,
+    response: HttpResponse,
+    target: Target,
+    path: PathMatch<RestRoute>,
+  ): Promise<void> {
+    const methods = methodsOf(path);
+    if (request.method === "OPTIONS") {
+      respond(request, response, { status: 204, headers: [allowHeader(methods)] });
+      return;
+    }
+    const match = methods.includes(request.method ?? "")
+      ? path.byMethod.get(request.method === "HEAD" ? "GET" : (request.method ?? ""))
+      : undefined;
+    const form = match?.route.binding.form ?? "1.0";
+    let exchange: Exchange = {
+      request,
+      response,
+      meta: requestMeta(request, response, { transport: "rest", form, target }),
+    };
+    try {
+      if (match === undefined) {
+        response.setHeader(...allowHeader(methods));
+        throw new BatonError("MethodNotAllowed", "the path does not have this method");
+      }
+      exchange = withTenant(exchange, match);
+      const caller = await this.#options.dispatcher.authenticate(exchange.meta);
+      exchange = { ...exchange, caller };
+      this.#options.dispatcher.checkVersion(exchange.meta);
+      const body = match.route.body === "" ? "" : await this.#body(exchange);
+      await this.#call(exchange, match.route.binding, requestJson(match, target.query, body), caller);
+    } catch (thrown) {
+      this.#refuse(exchange, thrown, match?.route.binding);
+    }
+  }
+
+  /** An empty body needs no type; cancel and subscribe are sent without one (A2A-126). */
+  async #body({ request, meta }: Exchange): Promise<string> {
+    const text = await readBody(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+    if (text !== "") requireJson(meta.header("content-type"), meta.header("content-encoding"));
+    return text;
+  }
+
+  async #call(
+    { request, response, meta }: Exchange,
+    binding: RestBinding,
+    json: { [key: string]: JsonValue },
+    caller: Caller,
+  ): Promise<void> {
+    const { dispatcher, sse = DEFAULT_SSE } = this.#options;
+    const message = binding.readRequest(json);
+    const { method } = binding;
+    if (method.methodKind === "server_streaming") {
+      const { items, headers } = await dispatcher.stream(method, message, meta, caller);
+      await writeSse(response, headers, this.#events(items, binding, message, meta, caller), sse);
+      return;
+    }
+    const result = await dispatcher.unary(method, message, meta, caller);
+    // Always 200 with a body: some clients accept nothing else (A2A-121).
+    respond(request, response, {
+      status: 200,
+      headers: result.headers,
+      contentType: jsonType(meta),
+      body: JSON.stringify(binding.printResult(result.message, message)),
+    });
+  }
+
+  /** Bare events without an envelope (A2A-138); an error is the last one and says so by its name (A2A-140). */
+  async *#events(
+    items: AsyncIterable<StreamItem<Message>>,
+    binding: RestBinding,
+    request: Message,
+    meta: HttpMeta,
+    caller: Caller,
+  ): AsyncGenerator<SseEvent> {
+    try {
+      for await (const { message, id } of items) {
+        const data = JSON.stringify(binding.printResult(message, request));
+        yield { data, ...(id === undefined ? {} : { id }) };
+      }
+    } catch (thrown) {
+      const error = publicError(thrown);
+      this.#options.onError?.(error, meta);
+      const { body } = binding.printError(error, this.#edition(meta, caller));
+      yield { event: "error", data: JSON.stringify(body) };
+    }
+  }
+
+  #refuse({ request, response, meta, caller }: Exchange, thrown: unknown, binding?: RestBinding): void {
+    const error = publicError(thrown);
+    this.#options.onError?.(error, meta);
+    const { status, body } = (binding?.printError ?? restError)(error, this.#edition(meta, caller));
+    respond(request, response, {
+      status,
+      headers: errorHeaders(error, meta.requestId),
+      contentType: jsonType(meta),
+      body: JSON.stringify(body),
+    });
+  }
+
+  #edition(meta: HttpMeta, caller: Caller | undefined): ErrorTable {
+    return this.#options.errorTable?.(meta.pathTenant ?? caller?.agent) ?? "1.0.1";
+  }
+}
+
+function jsonType(meta: HttpMeta): string {
+  return jsonTypeFor(meta.header("accept"), meta.header("content-type"));
+}
+
+/** HEAD goes with every GET but a stream's: a stream has no head without its events. */
+function methodsOf({ byMethod }: PathMatch<RestRoute>): string[] {
+  const methods = [...byMethod.keys(), "OPTIONS"];
+  const get = byMethod.get("GET");
+  return get === undefined || get.route.binding.method.methodKind === "server_streaming"
+    ? methods
+    : [...methods, "HEAD"];
+}
+
+function withTenant(exchange: Exchange, { captures }: RouteMatch<RestRoute>): Exchange {
+  const tenant = captures.find(({ field }) => field === "tenant");
+  if (tenant === undefined) return exchange;
+  return { ...exchange, meta: { ...exchange.meta, pathTenant: tenant.raw.map(decodeSegment).join("/") } };
+}
