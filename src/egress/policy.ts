@@ -1,11 +1,18 @@
 import { networkInterfaces } from "node:os";
-import { type AddressBytes, formatAddress, type Prefix, parseAddress, parsePrefix } from "./address.ts";
+import {
+  type AddressBytes,
+  formatAddress,
+  inPrefix,
+  type Prefix,
+  parseAddress,
+  parsePrefix,
+} from "./address.ts";
 import { NAT64_LENGTHS } from "./embedded.ts";
 import { EgressPolicyError } from "./errors.ts";
 import { isMetadataAddress, METADATA_NAMES } from "./metadata.ts";
 import { compileNamePattern, type NamePattern } from "./names.ts";
 import { formatPorts, type PortInput, type PortRange, parsePorts } from "./ports.ts";
-import { rangeOf } from "./special-purpose.ts";
+import { rangeOf, SPECIAL_RANGES } from "./special-purpose.ts";
 
 /** One hole in the guard, as narrow as it can be written. */
 export interface AllowEntryInput {
@@ -97,10 +104,12 @@ function compileAllow(entry: AllowEntryInput, defaultPorts: readonly PortRange[]
   if (prefix.length < widest) {
     throw new EgressPolicyError(`allow entry "${entry.cidr}" is too wide; the widest block is /${widest}`);
   }
-  const range = rangeOf(prefix.bytes);
-  if (range.verdict === "never" && prefix.length >= range.prefix.length) {
+  const unusable = SPECIAL_RANGES.find(
+    (range) => range.verdict === "never" && isWithin(prefix, range.prefix),
+  );
+  if (unusable !== undefined) {
     throw new EgressPolicyError(
-      `allow entry "${entry.cidr}" lies in ${range.name} (${range.cidr}), where no receiver can be`,
+      `allow entry "${entry.cidr}" lies in ${unusable.name} (${unusable.cidr}), where no receiver can be`,
     );
   }
   if (prefix.length === prefix.bytes.length * 8 && isMetadataAddress(prefix.bytes)) {
@@ -157,6 +166,10 @@ function machineAddresses(): readonly AddressBytes[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .flatMap((info) => parseAddress(info.address.split("%")[0] ?? "") ?? []);
+}
+
+function isWithin(inner: Prefix, outer: Prefix): boolean {
+  return inner.length >= outer.length && inPrefix(inner.bytes, outer);
 }
 
 function whole(bytes: AddressBytes): Prefix {

@@ -119,7 +119,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(bodyComplete: boolean): void {
     if (this.#head === undefined || !this.#close(bodyComplete)) return;
-    this.#result.resolve({ ...this.#head, body: Buffer.concat(this.#chunks), bodyComplete });
+    const response = { ...this.#head, body: Buffer.concat(this.#chunks), bodyComplete };
+    // undici gives the connection back one turn of the event loop after this callback. A caller that posts again before
+    // that would be given a new connection beside the free one, so the answer waits for the turn after it.
+    setImmediate(() => setImmediate(() => this.#result.resolve(response)));
   }
 
   /** @returns false where the exchange had ended before */
