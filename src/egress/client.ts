@@ -106,8 +106,12 @@ export function createEgressClient(options: EgressClientOptions): EgressClient {
     work: (deadline: Deadline) => Promise<T>,
   ) {
     if (closing.signal.aborted) throw new EgressFailed("closed");
-    using deadline = startDeadline(ms, caller);
-    return await work(deadline);
+    const deadline = startDeadline(ms, caller);
+    try {
+      return await work(deadline);
+    } finally {
+      deadline.clear();
+    }
   }
 
   return {

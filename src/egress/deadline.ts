@@ -3,18 +3,16 @@ import { EgressFailed } from "./errors.ts";
 /** One time limit over everything that a request does, joined with the caller's own signal. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Milliseconds that are left, never below 1. */
-  remaining(): number;
   /** Why the signal fired: the caller, or the clock. */
   failure(): EgressFailed;
   /** Rejects with {@link failure} when the signal fires, even if `work` never ends. */
   race<T>(work: Promise<T>): Promise<T>;
-  [Symbol.dispose](): void;
+  /** Stops the clock and lets go of the caller's signal. */
+  clear(): void;
 }
 
 export function startDeadline(totalMs: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController();
-  const end = performance.now() + totalMs;
   let byCaller = false;
   const onCaller = () => {
     byCaller = true;
@@ -26,7 +24,6 @@ export function startDeadline(totalMs: number, caller?: AbortSignal): Deadline {
   const failure = () => new EgressFailed(byCaller ? "aborted" : "total_timeout");
   return {
     signal: controller.signal,
-    remaining: () => Math.max(1, end - performance.now()),
     failure,
     async race(work) {
       if (controller.signal.aborted) {
@@ -42,7 +39,7 @@ export function startDeadline(totalMs: number, caller?: AbortSignal): Deadline {
         controller.signal.removeEventListener("abort", onAbort);
       }
     },
-    [Symbol.dispose]() {
+    clear() {
       clearTimeout(timer);
       caller?.removeEventListener("abort", onCaller);
     },
