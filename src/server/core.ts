@@ -1,0 +1,168 @@
+/** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
+import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
+import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
+import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Backend } from "../backends/backend.ts";
+import { startSweeper } from "../backends/todo/sweeper.ts";
+import { TodoBackend } from "../backends/todo/todo-backend.ts";
+import type { Config } from "../config/schema.ts";
+import { createAdminAuthenticator, EndpointAuthenticator } from "../identity/authenticate.ts";
+import { createA2AService } from "../service/a2a.ts";
+import { createEndpointService } from "../service/admin/endpoint-service.ts";
+import { Admission, type AdmissionLimits } from "../service/admission.ts";
+import { AgentDirectory } from "../service/agents.ts";
+import { agentCard } from "../service/card.ts";
+import { Dispatcher } from "../service/dispatcher.ts";
+import { OpenStreams } from "../service/open-streams.ts";
+import { createWorkerService } from "../service/worker/worker-service.ts";
+import type { RedisConnection } from "../store/connection.ts";
+import { EndpointStore } from "../store/endpoints.ts";
+import { QueueBells } from "../store/queue-bell.ts";
+import { StreamSlots } from "../store/stream-slots.ts";
+import { TaskFeed } from "../store/task-feed.ts";
+import { TaskStore } from "../store/tasks.ts";
+import { TodoStore } from "../store/todos.ts";
+import { TokenBuckets } from "../store/token-buckets.ts";
+import { pageTokenSecret } from "./page-token-secret.ts";
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly redis: RedisConnection;
+  readonly adminToken: string;
+  /** Base of the addresses in cards; known once the listener is. */
+  publicUrl(): string;
+  onError(error: unknown): void;
+}
+
+export interface Core {
+  /** The A2A and worker services, for callers. */
+  readonly dispatcher: Dispatcher;
+  /** The admin services, for the operator. */
+  readonly adminDispatcher: Dispatcher;
+  readonly streams: OpenStreams;
+  readonly feed: TaskFeed;
+  /** The card of an agent, or of the default agent for an empty name. */
+  cardOf(name: string): AgentCard | undefined;
+  stop(): Promise<void>;
+}
+
+export async function createCore(options: CoreOptions): Promise<Core> {
+  const { config, redis } = options;
+  const todos = new TodoStore(redis);
+  const tasks = new TaskStore(redis);
+  const endpoints = new EndpointStore(redis);
+  const feed = new TaskFeed(redis, { onError: options.onError });
+  const bells = new QueueBells(redis);
+  const streams = new OpenStreams();
+  const todoBackend: Backend = new TodoBackend(todos, { maxAttempts: config.retries.maxAttempts });
+  const agents = new AgentDirectory(
+    Object.entries(config.agents).map(([name, agent]) => ({ name, config: agent, backend: todoBackend })),
+    config.defaultAgent,
+  );
+
+  const authenticator = new EndpointAuthenticator(endpoints);
+  const ended = (id: string): void => {
+    authenticator.forget(id);
+    streams.endOf(id);
+  };
+  await endpoints.onRevoked(ended);
+  redis.onSubscriberReconnect(() => authenticator.forgetAll());
+
+  const admission = new Admission(new TokenBuckets(redis), admissionLimits(config));
+  const dispatcher = new Dispatcher({
+    async authenticate(meta) {
+      await admission.address(meta);
+      return authenticator.authenticate(meta);
+    },
+    admit: (call, method) => admission.call(call, method),
+    hasAgent: (name) => agents.has(name),
+    versions: ["1.0"],
+    strictVersions: config.versions.strict,
+  });
+  const streamBuffer = config.streams.buffer;
+  dispatcher.register(
+    A2AService,
+    createA2AService({
+      agents,
+      tasks,
+      feed,
+      streams,
+      slots: new StreamSlots(redis, config.streams.perEndpoint),
+      pageTokenSecret: await pageTokenSecret(redis),
+      maxWaitMs: config.send.maxWaitSeconds * 1000,
+      streamBuffer,
+      endOnInputRequired: config.streams.endOnInputRequired,
+    }),
+    { a2a: true },
+  );
+  dispatcher.register(
+    WorkerService,
+    createWorkerService({
+      todos,
+      feed,
+      bells,
+      streams,
+      defaultLeaseMs: config.leases.defaultSeconds * 1000,
+      retry: {
+        baseMs: config.retries.baseSeconds * 1000,
+        capMs: config.retries.capSeconds * 1000,
+        jitter: config.retries.jitter,
+      },
+      streamBuffer,
+    }),
+    { a2a: false },
+  );
+
+  const adminDispatcher = new Dispatcher({
+    authenticate: createAdminAuthenticator(options.adminToken),
+    hasAgent: () => false,
+    versions: [],
+    strictVersions: false,
+  });
+  adminDispatcher.register(
+    EndpointService,
+    createEndpointService({
+      endpoints,
+      todos,
+      agents,
+      onChanged: (id, hasEnded) => (hasEnded ? ended(id) : authenticator.forget(id)),
+    }),
+    { a2a: false },
+  );
+
+  const sweeper = startSweeper(todos, {
+    agents: agents.all,
+    intervalMs: config.leases.sweepSeconds * 1000,
+    interruptLimitMs: config.interrupts.limitSeconds * 1000,
+    retentionMs: config.retention.terminalSeconds * 1000,
+    onError: options.onError,
+  });
+
+  return {
+    dispatcher,
+    adminDispatcher,
+    streams,
+    feed,
+    cardOf(name) {
+      const asked = name || config.defaultAgent;
+      if (!agents.has(asked)) return undefined;
+      const isDefault = asked === config.defaultAgent;
+      return agentCard(agents.get(asked), { publicUrl: options.publicUrl(), isDefault });
+    },
+    async stop() {
+      await sweeper.stop();
+      feed.close();
+    },
+  };
+}
+
+/** Limits on all calls are counted in small batches, to save round trips; sends are counted one by one. */
+function admissionLimits(config: Config): AdmissionLimits {
+  const { perAddress, perEndpoint, send } = config.limits;
+  const batch = (burst: number) => Math.max(1, Math.floor(burst / 16));
+  return {
+    perAddress: { name: "address", ...perAddress, batch: batch(perAddress.burst) },
+    perEndpoint: { name: "endpoint", ...perEndpoint, batch: batch(perEndpoint.burst) },
+    send: { name: "send", ...send, batch: 1 },
+  };
+}

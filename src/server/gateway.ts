@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
+import { connectRedis } from "../store/connection.ts";
+import { createCardHandler } from "../transports/card.ts";
+import { createConnectHandler } from "../transports/connect.ts";
+import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
+import { createRestHandler } from "../transports/rest/handler.ts";
+import { DEFAULT_SSE } from "../transports/sse.ts";
+import { resolveAdminToken } from "./admin-token.ts";
+import { createCore } from "./core.ts";
+import { type Listener, startListener } from "./listener.ts";
+import type { ServerLog } from "./log.ts";
+import { createProbeHandler } from "./probes.ts";
+import { isPersistent, openRedisSource } from "./redis-source.ts";
+
+export interface GatewayOptions {
+  readonly log?: ServerLog & { info(fields: object, message: string): void };
+}
+
+/** A running gateway. */
+export interface Gateway {
+  /** Base URL of every binding and of the worker service. */
+  readonly url: string;
+  readonly port: number;
+  /** Base URL of the admin services and probes. */
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  /** Open streams of this process. */
+  readonly openStreams: number;
+  /**
+   * Lets go: readiness fails, streams end so that clients subscribe elsewhere, calls in flight finish, at most `graceMs`
+   * (design.md section 8). Then everything is closed.
+   */
+  stop(graceMs?: number): Promise<void>;
+}
+
+const DEFAULT_GRACE_MS = 10_000;
+
+/** Starts a gateway; rejects with everything that it had begun undone. */
+export async function startGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
+  const { log } = options;
+  const undo: (() => Promise<void>)[] = [];
+  const undoAll = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const adminToken = await resolveAdminToken(config);
+    const source = await openRedisSource(config, (line) => log?.info({}, line));
+    undo.push(() => source.stop());
+    const onError = (error: unknown) => log?.error({ err: error }, "background work failed");
+    const redis = await connectRedis({ target: source.target, onError });
+    undo.push(() => redis.close());
+    const persistent = await isPersistent(redis);
+    const durable = persistent || config.redis.persistence === "accept-loss";
+    if (!durable) log?.warn({}, "Redis keeps no append-only file: not ready (see redis.persistence)");
+
+    let listener: Listener | undefined;
+    const publicUrl = () => (config.publicUrl ?? listener?.url ?? "").replace(/\/+$/, "");
+    const core = await createCore({ config, redis, adminToken, publicUrl, onError });
+    undo.push(() => core.stop());
+
+    let draining = false;
+    const readiness = async (): Promise<readonly string[]> => {
+      if (draining) return ["shutting down"];
+      if (!durable) return ["Redis keeps no append-only file"];
+      const answer = await Promise.race([redis.run("baton:", ["PING"]).catch(() => null), after(1000)]);
+      return answer === null ? ["Redis does not answer"] : [];
+    };
+
+    const { dispatcher, adminDispatcher } = core;
+    const maxBodyBytes = config.limits.bodyBytes;
+    const sse = { ...DEFAULT_SSE, keepAliveMs: config.streams.keepAliveSeconds * 1000 };
+    const reserved = new Set<string>(RESERVED_AGENT_NAMES);
+    listener = await startListener({
+      host: config.listen.host,
+      port: config.listen.port,
+      handlers: [
+        createCardHandler({ cardOf: (name) => core.cardOf(name) }),
+        createConnectHandler({ dispatcher, readMaxBytes: maxBodyBytes }),
+        createRestHandler({ dispatcher, service: A2AService, maxBodyBytes, sse }),
+        createJsonRpcHandler({
+          dispatcher,
+          service: A2AService,
+          reserved,
+          maxBodyBytes,
+          earlyStreamErrors: config.streams.earlyErrors,
+          sse,
+        }),
+      ],
+      ...tlsOf(config),
+      ...(log === undefined ? {} : { log }),
+    });
+    const main = listener;
+    undo.push(() => main.close());
+    const admin = await startListener({
+      host: config.admin.host,
+      port: config.admin.port,
+      handlers: [
+        createProbeHandler(readiness),
+        createConnectHandler({ dispatcher: adminDispatcher, readMaxBytes: maxBodyBytes }),
+      ],
+      ...(log === undefined ? {} : { log }),
+    });
+    undo.push(() => admin.close());
+
+    let stopping: Promise<void> | undefined;
+    return {
+      url: main.url,
+      port: main.port,
+      adminUrl: admin.url,
+      adminToken,
+      get openStreams() {
+        return core.streams.size;
+      },
+      stop(graceMs = DEFAULT_GRACE_MS) {
+        stopping ??= (async () => {
+          draining = true;
+          core.streams.drain();
+          await main.drain(graceMs);
+          await undoAll();
+        })();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await undoAll();
+    throw error;
+  }
+}
+
+function tlsOf(config: Config): { tls?: { cert: Buffer; key: Buffer } } {
+  const { tls } = config.listen;
+  if (tls === undefined) return {};
+  return { tls: { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) } };
+}
+
+function after(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(resolve, ms, null).unref());
+}

@@ -1,0 +1,199 @@
+/**
+ * The one port of Baton: HTTP/1.1 and HTTP/2 in cleartext, told apart by their first bytes, or both over TLS by ALPN.
+ * Bounds, security headers and the drain are here; what is served is up to the handlers.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import type { HttpHandler } from "../transports/http-handler.ts";
+import { InFlight } from "./drain.ts";
+import { acceptable, createHttp1 } from "./http1.ts";
+import { createHttp2 } from "./http2.ts";
+import { DEFAULT_LIMITS, type ListenerLimits } from "./limits.ts";
+import type { ServerLog } from "./log.ts";
+import { route } from "./routes.ts";
+import { setSecurityHeaders } from "./security-headers.ts";
+import { sniff } from "./sniff.ts";
+
+export interface TlsMaterial {
+  /** Certificate chain, PEM. */
+  readonly cert: string | Buffer;
+  /** Private key, PEM. */
+  readonly key: string | Buffer;
+}
+
+export interface ListenerOptions {
+  /** Address to bind; `::` takes IPv4 as well where the system allows it. */
+  readonly host: string;
+  /** TCP port; 0 lets the system choose. Baton's own default is 7420. */
+  readonly port: number;
+  /** With it the port speaks TLS and nothing else; without it cleartext and nothing else. */
+  readonly tls?: TlsMaterial;
+  /** Asked in this order; the first that answers true owns the request. */
+  readonly handlers: readonly HttpHandler[];
+  readonly limits?: Partial<ListenerLimits>;
+  readonly log?: ServerLog;
+}
+
+export interface Listener {
+  /** Base URL without a trailing slash; a wildcard address is shown as loopback. */
+  readonly url: string;
+  readonly port: number;
+  /** The bound address. */
+  readonly address: string;
+  /** Requests whose responses have not ended. */
+  readonly inFlight: number;
+  /**
+   * Stops taking connections, tells every client to go elsewhere, and waits for what is in flight, at most `graceMs`;
+   * then whatever is left is cut. Ending streams in good time is up to the handlers.
+   */
+  drain(graceMs: number): Promise<void>;
+  /** Cuts every connection now. */
+  close(): Promise<void>;
+}
+
+/** How long connections may take to close by themselves once no request is left on them. */
+const LINGER_MS = 1_000;
+
+/** Rejects when the address cannot be bound, with the error of `listen`. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const limits: ListenerLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  const inFlight = new InFlight();
+  const serve = route(options.handlers, options.log);
+
+  const admit = (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ): void => {
+    inFlight.add(response);
+    // A peer that goes away must cost no more than its own request.
+    request.on("error", ignore);
+    response.on("error", ignore);
+    setSecurityHeaders(response);
+    void serve(request, response);
+  };
+  const http1 = createHttp1(limits, (request, response) => {
+    setSecurityHeaders(response);
+    if (acceptable(request, response)) admit(request, response);
+  });
+  const http2 = createHttp2(limits, admit);
+
+  const sockets = new Set<Socket>();
+  const undecided = new Set<Socket>();
+  const hand = (socket: Socket | TLSSocket, protocol: "h1" | "h2"): void => {
+    if (protocol === "h2") {
+      http2.accept(socket);
+      return;
+    }
+    http1.server.emit("connection", socket);
+    // The HTTP/1.1 parser reads the stream, which sniffing paused; HTTP/2 takes the buffered bytes itself.
+    socket.resume();
+  };
+
+  const server = options.tls === undefined ? createServer({ noDelay: true }) : tlsServer(options.tls, limits);
+  server.maxConnections = limits.maxConnections;
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", ignore);
+    if (options.tls !== undefined) return;
+    undecided.add(socket);
+    socket.once("close", () => undecided.delete(socket));
+    sniff(socket, limits.sniffTimeoutMs, (protocol) => {
+      undecided.delete(socket);
+      hand(socket, protocol);
+    });
+  });
+  server.on("secureConnection", (socket: TLSSocket) => {
+    socket.on("error", ignore);
+    hand(socket, socket.alpnProtocol === "h2" ? "h2" : "h1");
+  });
+  server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy());
+  server.on("drop", () =>
+    options.log?.warn({ limit: limits.maxConnections }, "connection dropped: too many"),
+  );
+
+  await listen(server, options.host, options.port);
+  server.on("error", (error) => options.log?.error({ err: error }, "the listener failed"));
+  // A TCP server that listens has an AddressInfo; the other forms are of pipes and closed servers.
+  const bound = server.address() as AddressInfo;
+
+  const close = async (): Promise<void> => {
+    const closed = stopAccepting(server);
+    for (const socket of sockets) socket.destroy();
+    http1.close();
+    await closed;
+  };
+
+  return {
+    url: urlOf(options.tls === undefined ? "http" : "https", bound),
+    port: bound.port,
+    address: bound.address,
+    get inFlight() {
+      return inFlight.size;
+    },
+    async drain(graceMs) {
+      const deadline = Date.now() + graceMs;
+      void stopAccepting(server);
+      for (const socket of undecided) socket.destroy();
+      http1.drain();
+      const told = http2.drain();
+      await Promise.race([Promise.all([told, inFlight.settled(graceMs)]), sleepUntil(deadline)]);
+      if (inFlight.size > 0) {
+        options.log?.warn({ cut: inFlight.size }, "the drain ran out of time: cutting what is left");
+      } else {
+        await allClosed(sockets, Math.min(LINGER_MS, Math.max(0, deadline - Date.now())));
+      }
+      await close();
+    },
+    close,
+  };
+}
+
+function ignore(): void {}
+
+function tlsServer(tls: TlsMaterial, limits: ListenerLimits): Server {
+  return createTlsServer({
+    cert: tls.cert,
+    key: tls.key,
+    ALPNProtocols: ["h2", "http/1.1"],
+    minVersion: "TLSv1.2",
+    handshakeTimeout: limits.sniffTimeoutMs,
+    noDelay: true,
+  });
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, backlog: 1024 }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function stopAccepting(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // Calls back with an error when it is closed already, which is as good.
+    server.close(() => resolve());
+  });
+}
+
+function sleepUntil(time: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, time - Date.now())).unref());
+}
+
+/** Resolves when every connection has ended, at the latest after `ms`. */
+async function allClosed(sockets: ReadonlySet<Socket>, ms: number): Promise<void> {
+  const ends = [...sockets].map(
+    (socket) => new Promise<void>((resolve) => socket.once("close", () => resolve())),
+  );
+  await Promise.race([Promise.all(ends), sleepUntil(Date.now() + ms)]);
+}
+
+function urlOf(scheme: string, { address, port }: AddressInfo): string {
+  if (address === "0.0.0.0" || address === "::") return `${scheme}://127.0.0.1:${port}`;
+  return `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+}
