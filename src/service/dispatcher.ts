@@ -42,6 +42,7 @@ interface Registration {
   readonly service: DescService;
   readonly handlers: Readonly<Record<string, unknown>>;
   readonly a2a: boolean;
+  readonly ownChecks: boolean;
 }
 
 /** An answer and the headers to send with it. */
@@ -69,13 +70,17 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Registers a service. `a2a`: version negotiation, tenants and extensions apply to its methods. */
+  /**
+   * Registers a service. `a2a`: version negotiation, tenants and extensions apply to its methods. `ownChecks`: its
+   * handlers look for missing fields themselves, as those of a translated service do, whose proto annotates otherwise.
+   */
   register<S extends DescService>(
     service: S,
     handlers: Handlers<S>,
-    options: { readonly a2a: boolean },
+    options: { readonly a2a: boolean; readonly ownChecks?: boolean },
   ): void {
-    this.#registrations.set(service.typeName, { service, handlers, a2a: options.a2a });
+    const { a2a, ownChecks = false } = options;
+    this.#registrations.set(service.typeName, { service, handlers, a2a, ownChecks });
   }
 
   get services(): readonly DescService[] {
@@ -161,7 +166,7 @@ export class Dispatcher {
     };
     call.responseHeaders.set("x-request-id", call.requestId);
     await this.#options.admit?.(call, method);
-    const violations = requiredFieldViolations(method.input, request);
+    const violations = registration.ownChecks ? [] : requiredFieldViolations(method.input, request);
     if (violations.length > 0) throw invalidParams(...violations);
     return call;
   }
