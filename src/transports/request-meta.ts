@@ -34,12 +34,9 @@ export function requestMeta(request: HttpRequest, response: HttpResponse, option
 
 function signalOf(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
-  let finished = false;
-  response.once("finish", () => {
-    finished = true;
-  });
   response.once("close", () => {
-    if (!finished) controller.abort();
+    // Not by `finish`: over HTTP/2 that is emitted for a stream that was reset, too.
+    if (!response.writableEnded) controller.abort();
   });
   return controller.signal;
 }

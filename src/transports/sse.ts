@@ -148,7 +148,7 @@ async function drained(response: HttpResponse, presence: Presence, stallMs: numb
 
 /** Ends a stream so that its reader sees that it was cut (A2A-83). */
 function cut(response: HttpResponse): void {
-  if ("stream" in response) response.stream.close(constants.NGHTTP2_CANCEL);
+  if ("stream" in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();
 }
 
