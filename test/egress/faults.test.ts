@@ -267,6 +267,25 @@ describe("G10 D13 abort and close leave nothing behind", () => {
     ).toMatchObject({ reason: "aborted" });
   });
 
+  it("an abort during the handshake ends the socket at once, not at the connect timeout", async () => {
+    await using server = await startRaw((socket) => socket.resume(), false);
+    await using client = clientFor(server.port, { timeouts: { totalMs: 60_000, connectMs: 60_000 } });
+    const caller = new AbortController();
+    const work = failure(client.post({ url: url(server.port), body: "{}", signal: caller.signal }));
+    await until(() => server.open() === 1);
+    caller.abort();
+    expect(await work).toMatchObject({ reason: "aborted", requestStarted: false });
+    await until(() => server.open() === 0);
+  });
+
+  it("a request that ended well has let go of the caller's signal", async () => {
+    await using receiver = await startReceiver({ tls });
+    await using client = clientFor(receiver.port);
+    const { signal } = new AbortController();
+    for (let i = 0; i < 3; i++) await client.post({ url: url(receiver.port), body: "{}", signal });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
   it("one aborted request does not disturb its neighbours", async () => {
     await using receiver = await startReceiver({
       tls,

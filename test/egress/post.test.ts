@@ -1,5 +1,6 @@
 import dns from "node:dns";
 import { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   compilePolicy,
@@ -111,6 +112,31 @@ describe("OW-40 the dialler connects to what was checked", () => {
       ...Array(3).fill("hook.example.com"),
       "other.example.com",
     ]);
+  });
+
+  it("SB-76 a name that moved is dialled at its new address, though the old connection is still open", async () => {
+    await using before = await startReceiver({ tls });
+    await using after = await startReceiver({ tls, address: "127.0.0.2", port: before.port });
+    const resolver = tableResolver({ "hook.example.com": [["127.0.0.1"], ["127.0.0.2"]] });
+    await using client = clientFor([before], { resolver });
+    const url = `https://hook.example.com:${before.port}/`;
+    expect((await client.post({ url, body })).remoteAddress).toBe("127.0.0.1");
+    expect((await client.post({ url, body })).remoteAddress).toBe("127.0.0.2");
+    expect([before.hits.length, after.hits.length, before.open()]).toEqual([1, 1, 1]);
+  });
+
+  it("a connection that ended elsewhere than at the checked address is dropped before TLS", async () => {
+    await using receiver = await startReceiver({ tls });
+    await using client = clientFor([receiver]);
+    Object.defineProperty(TLSSocket.prototype, "remoteAddress", {
+      get: () => "10.0.0.9",
+      configurable: true,
+    });
+    const error = await failure(
+      client.post({ url: `https://hook.example.com:${receiver.port}/`, body }),
+    ).finally(() => Reflect.deleteProperty(TLSSocket.prototype, "remoteAddress"));
+    expect(error).toMatchObject({ reason: "connect_failed", code: "EADDRESS", requestStarted: false });
+    expect(receiver.hits).toEqual([]);
   });
 
   it("tries the other checked addresses while nothing was sent", async () => {
