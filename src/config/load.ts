@@ -19,6 +19,7 @@ const ENVIRONMENT: readonly (readonly [variable: string, path: readonly string[]
   ["BATON_REDIS_URL", ["redis", "url"]],
   ["BATON_REDIS_PASSWORD", ["redis", "password"]],
   ["BATON_ADMIN_TOKEN", ["admin", "token"]],
+  ["BATON_SECRET_KEY", ["push", "secretKey"]],
   ["BATON_PUBLIC_URL", ["publicUrl"]],
   ["BATON_HOST", ["listen", "host"]],
   ["BATON_PORT", ["listen", "port"]],

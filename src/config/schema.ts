@@ -25,6 +25,17 @@ const name = z
 const seconds = (what: string, fallback: number, min = 0, max = 31_536_000) =>
   z.number().min(min).max(max).default(fallback).describe(`${what}, in seconds. Default ${fallback}.`);
 
+const bucket = (what: string, perSecond: number, burst: number) =>
+  z
+    .strictObject({
+      perSecond: z.number().positive().max(1_000_000).default(perSecond),
+      burst: z.number().int().min(1).max(1_000_000).default(burst),
+    })
+    .prefault({})
+    .describe(
+      `${what}: refill per second and burst, shared by all replicas. Default ${perSecond}/s, burst ${burst}.`,
+    );
+
 const skill = z
   .strictObject({
     id: z.string().min(1),
@@ -91,6 +102,12 @@ const agent = z
       .enum(["1.0.1", "1.0.0"])
       .default("1.0.1")
       .describe("Edition of the protocol's error table (A2A-158)."),
+    pushContent: z
+      .enum(["full", "references"])
+      .default("full")
+      .describe(
+        "What a push carries: the whole event, or states and artifact ids only, so that results have to be fetched.",
+      ),
     acceptInputModes: z
       .enum(["any", "card"])
       .default("card")
@@ -131,6 +148,86 @@ const redis = z
     if (ways.length > 1)
       context.addIssue({ code: "custom", message: "give only one of url, sentinel, cluster" });
   });
+
+const count = (what: string, fallback: number, min: number, max: number) =>
+  z.number().int().min(min).max(max).default(fallback).describe(`${what}. Default ${fallback}.`);
+
+const push = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .optional()
+      .describe(
+        "Offer push notifications. Default: yes where there is a key to seal credentials with, which is always so for the embedded Redis.",
+      ),
+    secretKey: z
+      .string()
+      .optional()
+      .describe(
+        "32 random bytes in base64 that seal receivers' credentials; the same on every replica. Also BATON_SECRET_KEY. Absent with the embedded Redis: one is made and kept in `<dataDir>/secret.key`.",
+      ),
+    previousSecretKeys: z
+      .array(z.string())
+      .default([])
+      .describe("Earlier keys, that only open what they sealed: for rotation."),
+    ports: z
+      .array(z.union([z.number().int(), z.string()]))
+      .default([443, 8443])
+      .describe("Ports of receivers at public addresses."),
+    allow: z
+      .array(
+        z.strictObject({
+          cidr: z.string(),
+          ports: z.array(z.union([z.number().int(), z.string()])).optional(),
+          plaintext: z.boolean().default(false).describe("Also `http:`; credentials then travel in clear."),
+        }),
+      )
+      .default([])
+      .describe("Receivers in the operator's own network, as narrow as can be; metadata addresses never."),
+    allowNames: z
+      .array(z.string())
+      .default([])
+      .describe("Internal names that may be resolved, such as `*.svc.cluster.local`; they open no address."),
+    nat64Prefixes: z.array(z.string()).default([]).describe("NAT64 networks besides 64:ff9b::/96."),
+    caFiles: z
+      .array(z.string())
+      .default([])
+      .describe("PEM files of authorities that are trusted besides the platform's."),
+    configsPerTask: count("Push configs of one task", 5, 1, 100),
+    registration: bucket("Registrations of one endpoint", 0.1, 10),
+    attempts: count("Attempts of one push before it is dead", 6, 1, 100),
+    baseSeconds: seconds("Delay after the first failed attempt; doubles with each, with full jitter", 2, 0, 86_400),
+    capSeconds: seconds("Longest delay between attempts", 300, 0, 86_400),
+    retryAfterCapSeconds: seconds("Longest Retry-After of a receiver that is honoured", 3600, 0, 86_400),
+    timeoutSeconds: seconds("The one time limit of an attempt, name resolution included", 10, 0.05, 60),
+    expirySeconds: seconds("Age at which a push that could not be sent is dead", 86_400, 1),
+    concurrency: count("Pushes under way in one process", 1024, 1, 100_000),
+    host: z
+      .strictObject({
+        perSecond: z.number().min(0).max(1_000_000).default(10),
+        burst: z.number().int().min(1).max(1_000_000).default(20),
+      })
+      .prefault({})
+      .describe(
+        "Pushes to one receiving host, over all replicas: per second, and burst. 0 per second: no limit. Default 10/s, burst 20.",
+      ),
+    breaker: z
+      .strictObject({
+        failures: count("Failures in a row after which a host is left alone", 10, 1, 10_000),
+        openSeconds: seconds("How long the first time; doubles with each", 30, 0.01, 86_400),
+        openMaxSeconds: seconds("How long at most", 300, 0.01, 86_400),
+      })
+      .prefault({}),
+    laneDepth: count("Pushes that may wait for one config", 10_000, 1, 1_000_000),
+    deadLetterSeconds: seconds("How long a dead letter is kept", 604_800, 1),
+    deadLetterCount: count("Dead letters kept for one agent", 10_000, 1, 1_000_000),
+    replaySeconds: seconds(
+      "How long the sealed credential of an ended task is kept where a dead letter could need it",
+      86_400,
+      0,
+    ),
+  })
+  .describe("Push notifications; see docs/push.md.");
 
 export const configSchema = z.strictObject({
   listen: z
@@ -213,6 +310,9 @@ export const configSchema = z.strictObject({
         .min(1024)
         .default(262_144)
         .describe("Largest request body, in bytes (SB-53)."),
+      perAddress: bucket("Requests of one address before its credential is looked at", 50, 100),
+      perEndpoint: bucket("Calls of one endpoint", 20, 40),
+      send: bucket("SendMessage and SendStreamingMessage of one endpoint", 1, 20),
     })
     .prefault({}),
   leases: z
@@ -245,6 +345,7 @@ export const configSchema = z.strictObject({
       limitSeconds: seconds("How long a task waits for its client before it fails; 0 for ever", 86_400),
     })
     .prefault({}),
+  push: push.prefault({}),
   retention: z
     .strictObject({ terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1) })
     .prefault({}),

@@ -1,4 +1,5 @@
 /** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
+import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
 import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -12,6 +13,7 @@ import { createEndpointService } from "../service/admin/endpoint-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
 import { agentCard } from "../service/card.ts";
+import { withLegacyInterfaces } from "../service/card-v03.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { OpenStreams } from "../service/open-streams.ts";
 import { createWorkerService } from "../service/worker/worker-service.ts";
@@ -23,6 +25,7 @@ import { TaskFeed } from "../store/task-feed.ts";
 import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
+import { createV03Service } from "../transports/v03/grpc/service.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
 export interface CoreOptions {
@@ -76,25 +79,23 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     },
     admit: (call, method) => admission.call(call, method),
     hasAgent: (name) => agents.has(name),
-    versions: ["1.0"],
+    versions: ["1.0", "0.3"],
     strictVersions: config.versions.strict,
   });
   const streamBuffer = config.streams.buffer;
-  dispatcher.register(
-    A2AService,
-    createA2AService({
-      agents,
-      tasks,
-      feed,
-      streams,
-      slots: new StreamSlots(redis, config.streams.perEndpoint),
-      pageTokenSecret: await pageTokenSecret(redis),
-      maxWaitMs: config.send.maxWaitSeconds * 1000,
-      streamBuffer,
-      endOnInputRequired: config.streams.endOnInputRequired,
-    }),
-    { a2a: true },
-  );
+  const a2aService = createA2AService({
+    agents,
+    tasks,
+    feed,
+    streams,
+    slots: new StreamSlots(redis, config.streams.perEndpoint),
+    pageTokenSecret: await pageTokenSecret(redis),
+    maxWaitMs: config.send.maxWaitSeconds * 1000,
+    streamBuffer,
+    endOnInputRequired: config.streams.endOnInputRequired,
+  });
+  dispatcher.register(A2AService, a2aService, { a2a: true });
+  dispatcher.register(A2AServiceV03, createV03Service(a2aService), { a2a: true, ownChecks: true });
   dispatcher.register(
     WorkerService,
     createWorkerService({
@@ -147,7 +148,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       const asked = name || config.defaultAgent;
       if (!agents.has(asked)) return undefined;
       const isDefault = asked === config.defaultAgent;
-      return agentCard(agents.get(asked), { publicUrl: options.publicUrl(), isDefault });
+      return withLegacyInterfaces(
+        agentCard(agents.get(asked), { publicUrl: options.publicUrl(), isDefault }),
+      );
     },
     async stop() {
       await sweeper.stop();

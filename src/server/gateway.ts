@@ -7,6 +7,8 @@ import { createConnectHandler } from "../transports/connect.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
 import { createRestHandler } from "../transports/rest/handler.ts";
 import { DEFAULT_SSE } from "../transports/sse.ts";
+import { v03Bindings } from "../transports/v03/jsonrpc/bindings.ts";
+import { v03Routes } from "../transports/v03/rest/routes.ts";
 import { resolveAdminToken } from "./admin-token.ts";
 import { createCore } from "./core.ts";
 import { type Listener, startListener } from "./listener.ts";
@@ -78,10 +80,11 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       handlers: [
         createCardHandler({ cardOf: (name) => core.cardOf(name) }),
         createConnectHandler({ dispatcher, readMaxBytes: maxBodyBytes }),
-        createRestHandler({ dispatcher, service: A2AService, maxBodyBytes, sse }),
+        createRestHandler({ dispatcher, service: A2AService, moreRoutes: v03Routes(), maxBodyBytes, sse }),
         createJsonRpcHandler({
           dispatcher,
           service: A2AService,
+          moreBindings: v03Bindings(),
           reserved,
           maxBodyBytes,
           earlyStreamErrors: config.streams.earlyErrors,

@@ -21,6 +21,7 @@ import {
 } from "../domain/message-rules.ts";
 import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
 import { isTerminal } from "../domain/todo.ts";
+import type { StreamSlots } from "../store/stream-slots.ts";
 import type { Subscription, TaskFeed } from "../store/task-feed.ts";
 import {
   LISTING_MS,
@@ -40,6 +41,7 @@ export interface A2AServiceOptions {
   readonly tasks: TaskStore;
   readonly feed: TaskFeed;
   readonly streams: OpenStreams;
+  readonly slots: StreamSlots;
   readonly pageTokenSecret: Buffer;
   /** Longest wait of a blocking send, in milliseconds; 0 never waits. */
   readonly maxWaitMs: number;
@@ -92,6 +94,19 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     return snapshot;
   }
 
+  /** A 0.3 event with INPUT_REQUIRED says that it is the last (A2A-163), so there the stream always ends. */
+  function endsOnInputRequired(call: Call): boolean {
+    return options.endOnInputRequired || call.version === "0.3";
+  }
+
+  async function takeSlot(call: Call): Promise<{ release(): void }> {
+    const slot = await options.slots.take(call.caller.id);
+    if (slot === undefined) {
+      throw new BatonError("RateLimited", "the endpoint has too many streams open", { retryAfterMs: 1000 });
+    }
+    return slot;
+  }
+
   return {
     async sendMessage(request, call) {
       const waitMs = waitFor(request, call, options.maxWaitMs);
@@ -106,14 +121,16 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
 
     async *sendStreamingMessage(request, call) {
       requireStreaming(call);
+      const slot = await takeSlot(call);
       const open = streams.open(call);
       try {
         const { snapshot, subscription } = await accept(request, call, true);
         if (subscription === undefined) throw new Error("a stream has no subscription");
         const { signal } = open;
-        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: options.endOnInputRequired });
+        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: endsOnInputRequired(call) });
       } finally {
         open.release();
+        slot.release();
       }
     },
 
@@ -188,22 +205,25 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       requireStreaming(call);
       checkTaskId(request.id);
       const agent = agents.get(call.agent);
+      const slot = await takeSlot(call);
       const open = streams.open(call);
       let subscription: Subscription | undefined;
       try {
         subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
         const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
         if (snapshot === undefined) throw taskNotFound(request.id);
-        if (isTerminal(snapshot.state)) {
+        // A 0.3 client that comes back too late gets the task, and then the end of the stream (A2A-171).
+        if (isTerminal(snapshot.state) && call.version !== "0.3") {
           throw new BatonError("UnsupportedOperation", "the task has ended; read it with GetTask", {
             metadata: { taskId: request.id },
           });
         }
         const { signal } = open;
-        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: options.endOnInputRequired });
+        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: endsOnInputRequired(call) });
       } finally {
         subscription?.close();
         open.release();
+        slot.release();
       }
     },
 

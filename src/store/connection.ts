@@ -41,6 +41,7 @@ export interface ConnectOptions {
   onError?(error: unknown): void;
 }
 
+// RESP 2: replies are arrays, as the scripts see them, whatever the command.
 const TYPE_MAPPING = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 
 function reconnectStrategy(retries: number): number {
@@ -62,7 +63,7 @@ async function connectSingle(
   const address = target.kind === "single" ? { url: target.url } : {};
   const socket = target.kind === "socket" ? { path: target.path, tls: false as const } : {};
   const base = { ...address, socket: { ...socket, reconnectStrategy } };
-  const commands = createClient({ ...base, commandOptions: { typeMapping: TYPE_MAPPING } });
+  const commands = createClient({ ...base, RESP: 2, commandOptions: { typeMapping: TYPE_MAPPING } });
   const channels = createClient(base);
   const reconnects: (() => void)[] = [];
   commands.on("error", (error) => options.onError?.(error));
@@ -95,6 +96,7 @@ async function connectSentinel(
     name: target.name,
     sentinelRootNodes: [...target.nodes],
     nodeClientOptions: { ...credentials, socket: { reconnectStrategy } },
+    RESP: 2,
     commandOptions: { typeMapping: TYPE_MAPPING },
     masterPoolSize: 1,
     scanInterval: 1000,
@@ -127,6 +129,7 @@ async function connectCluster(
       ...(target.password === undefined ? {} : { password: target.password }),
       socket: { reconnectStrategy },
     },
+    RESP: 2,
     commandOptions: { typeMapping: TYPE_MAPPING },
   });
   const reconnects: (() => void)[] = [];

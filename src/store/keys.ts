@@ -36,3 +36,28 @@ export const REVOCATION_CHANNEL = "baton:revocations";
 
 /** Signs page tokens; made once, shared by all replicas. */
 export const PAGE_TOKEN_SECRET_KEY = "baton:secret:page-token";
+
+/** Token bucket of one limit and one subject, such as an endpoint or an address. */
+export function bucketKey(limit: string, subject: string): string {
+  return `baton:bucket:${limit}:${subject}`;
+}
+
+/** Open streams of an endpoint, on all replicas. */
+export function streamSlotsKey(endpointId: string): string {
+  return `baton:streams:${endpointId}`;
+}
+
+/** Channel that rings when an agent's outbox has work. */
+export function outboxChannel(agent: string): string {
+  return `${agentPrefix(agent)}outbox:bell`;
+}
+
+/** Channel that names the push configs that were just deleted. */
+export function pushGoneChannel(agent: string): string {
+  return `${agentPrefix(agent)}push:gone`;
+}
+
+/** Limiter and circuit breaker of one receiving host. */
+export function pushHostKey(host: string): string {
+  return `baton:push-host:${host}`;
+}

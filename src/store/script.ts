@@ -71,7 +71,21 @@ export type ScriptName =
   | "todo_read"
   | "todo_list"
   | "todo_retry"
-  | "messages";
+  | "messages"
+  | "push_set"
+  | "push_read"
+  | "push_delete"
+  | "push_relay"
+  | "push_due"
+  | "push_take"
+  | "push_settle"
+  | "push_dead"
+  | "push_replay"
+  | "push_purge"
+  | "push_lanes";
+
+/** Scripts on keys that belong to no agent. */
+export type KeyedScriptName = "bucket" | "slot" | "push_host";
 
 export type ScriptArgs = Readonly<Record<string, string | number | boolean | Uint8Array>>;
 
@@ -86,9 +100,28 @@ export async function runScript(
   args: ScriptArgs,
   rest: readonly (string | Buffer)[] = [],
 ): Promise<Reply> {
+  return runOnKey(redis, name, agentPrefix(agent), args, rest);
+}
+
+/** Runs a script on one key; otherwise as {@link runScript}. */
+export async function runKeyedScript(
+  redis: RedisConnection,
+  name: KeyedScriptName,
+  key: string,
+  args: ScriptArgs,
+): Promise<Reply> {
+  return runOnKey(redis, name, key, args, []);
+}
+
+async function runOnKey(
+  redis: RedisConnection,
+  name: string,
+  key: string,
+  args: ScriptArgs,
+  rest: readonly (string | Buffer)[],
+): Promise<Reply> {
   const script = scripts.get(name);
   if (script === undefined) throw new Error(`unknown script ${name}`);
-  const key = agentPrefix(agent);
   const values = script.args.map((arg) => argument(name, arg, args[arg]));
   if (Object.keys(args).length !== script.args.length) throw new Error(`script ${name}: arguments differ`);
   const tail = ["1", key, ...values, ...rest];

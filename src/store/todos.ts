@@ -2,6 +2,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
+import type { PushRegistration } from "./push-configs.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
 import { snapshotOf, type TaskSnapshot, type Viewer, verdictOf, viewerArgs } from "./tasks.ts";
 
@@ -80,6 +81,8 @@ export interface NewTodo {
   /** Set: intake policy refuses the work, and this says why (SB-8). */
   readonly rejectWith: Message | undefined;
   readonly actor: string;
+  /** A push config to register before the first event (A2A-40). */
+  readonly push?: PushRegistration | undefined;
 }
 
 export type CreateResult =
@@ -88,7 +91,7 @@ export type CreateResult =
 
 export type MessageResult =
   | { readonly kind: "accepted" | "replayed"; readonly snapshot: TaskSnapshot }
-  | { readonly kind: "notfound" | "context" | "terminal" | "mismatch" };
+  | { readonly kind: "notfound" | "context" | "terminal" | "mismatch" | "pushlimit" };
 
 export type CancelResult =
   | { readonly kind: "canceled" | "terminal"; readonly snapshot: TaskSnapshot }
@@ -125,6 +128,12 @@ function bytesOf(message: Message | undefined): Uint8Array | string {
   return message === undefined ? "" : toBinary(MessageSchema, message);
 }
 
+function pushArgs(push: PushRegistration | undefined) {
+  if (push === undefined) return { push: "", pushid: "", pushref: "", pushsecret: "" };
+  const { config, ref, sealed } = push;
+  return { push: JSON.stringify(config), pushid: config.id, pushref: ref, pushsecret: sealed };
+}
+
 /** The transitions of todos, one script each; every one is atomic with its audit, events and indexes (SB-26). */
 export class TodoStore {
   readonly #redis: RedisConnection;
@@ -154,6 +163,7 @@ export class TodoStore {
       history: todo.historyLength,
       reject: bytesOf(todo.rejectWith),
       actor: todo.actor,
+      ...pushArgs(todo.push),
     });
     if (verdict === "mismatch") return { kind: "mismatch" };
     return { kind: verdict === "ok" ? "created" : "replayed", snapshot: snapshotOf(rest) };
@@ -170,6 +180,7 @@ export class TodoStore {
       readonly bodyHash: string;
       readonly historyLength: number;
       readonly actor: string;
+      readonly push?: PushRegistration | undefined;
     },
   ): Promise<MessageResult> {
     const { verdict, rest } = await this.#run("message", agent, {
@@ -181,10 +192,12 @@ export class TodoStore {
       bodyhash: input.bodyHash,
       history: input.historyLength,
       actor: input.actor,
+      ...pushArgs(input.push),
+      pushlimit: input.push?.limit ?? 0,
     });
     if (verdict === "ok") return { kind: "accepted", snapshot: snapshotOf(rest) };
     if (verdict === "replay") return { kind: "replayed", snapshot: snapshotOf(rest) };
-    return { kind: verdict as "notfound" | "context" | "terminal" | "mismatch" };
+    return { kind: verdict as "notfound" | "context" | "terminal" | "mismatch" | "pushlimit" };
   }
 
   async cancel(

@@ -2,8 +2,8 @@
 -- KEYS  1 agent prefix
 -- ARGV  named below
 -- Answers {'ok'|'replay', Task bytes, seq, A2A state}, or {'mismatch'}: the same message id with other content.
--- @args id owner scopes queue context title source kind assignee message request max msgkey bodyhash idem history reject actor
--- @include wire retry_metadata task todo
+-- @args id owner scopes queue context title source kind assignee message request max msgkey bodyhash idem history reject actor push pushid pushref pushsecret
+-- @include wire retry_metadata task push todo
 
 local function replay(id)
   local t = load(id)
@@ -48,6 +48,8 @@ end
 redis.call('SET', A.msgkey, A.id .. '|' .. A.bodyhash)
 if A.idem ~= '' then redis.call('SET', A.idem, A.id) end
 add_history(t, A.message)
+-- Before the first event, so that it is pushed too (A2A-40).
+if A.push ~= '' then add_config(t, A.owner, A.pushid, A.pushref, A.push, A.pushsecret, 1) end
 set_status(t, TASK_STATE.pending, nil)
 audit(t, 'create', A.actor, nil)
 redis.call('ZADD', queue_key(t.queue, 'all'), now_us, t.id)

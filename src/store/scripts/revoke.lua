@@ -9,6 +9,8 @@ for _, state in ipairs({ 1, 2, 6, 8 }) do
   local key = P .. 'idx:e:' .. A.owner .. ':s' .. state
   for _, id in ipairs(redis.call('ZRANGE', key, 0, tonumber(A.limit) - 1)) do
     local t = load(id)
+    -- A run belongs to its host, which knows nothing of our endpoints: it goes on.
+    if t and t.run then return done end
     if t then
       put(t, 'lastfail', 'endpoint_revoked')
       close_attempt(t, 'revoked', 'dead_lettered')

@@ -3,7 +3,7 @@
 -- KEYS  1 agent prefix
 -- Answers how many records it changed; run again while that is not 0.
 -- @args queues interruptlimit timeoutmessage retention limit
--- @include wire retry_metadata task todo
+-- @include wire retry_metadata task push todo
 
 local changed = 0
 local limit = tonumber(A.limit)

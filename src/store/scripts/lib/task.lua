@@ -131,27 +131,45 @@ end
 -- A Message that says which task and context it belongs to: of a field written twice, the last one counts.
 local function placed(t, message) return message .. field(18, t.ctx) .. field(26, t.id) end
 
--- Numbers an event, writes it to the log and publishes it. `event` is StreamResponse bytes.
+local task_bytes
+
+-- Records the event for the task's push configs, in the same unit as the change that caused it, so that no crash can
+-- lose a push (D1). 1.0 receivers get the event, 0.3 receivers the whole Task as it is now.
+local function to_outbox(t, seq, event)
+  if not t.push and not t.push03 then return end
+  local whole = t.push03 and task_bytes(t, -1, true) or ''
+  redis.call('XADD', P .. 'outbox', '*', 't', t.id, 's', seq, 'm', now, 'c', t.push or '', 'd', t.push03 or '',
+    'e', event, 'w', whole)
+  redis.call('SPUBLISH', P .. 'outbox:bell', seq)
+end
+
+-- Numbers an event, writes it to the log, publishes it and has it pushed. `event` is StreamResponse bytes.
 local function emit(t, event)
   local seq = (tonumber(t.seq) or 0) + 1
   put(t, 'seq', seq)
+  to_outbox(t, seq, event)
   redis.call('XADD', task_key(t.id) .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event)
   redis.call('SPUBLISH', task_key(t.id), 'e' .. seq .. ':' .. event)
   return seq
 end
 
+-- What a status says of its time: when the thing happened that it reports, where that is known, else when it was stored.
+local function shown_time(t) return tonumber(t.ts or t.at) end
+
 -- Moves the task to an A2A state with a status message, and tells everybody. The message that it replaces becomes
--- history (A2A-73).
-local function set_status(t, state, message)
+-- history (A2A-73). `metadata` (Struct bytes) and `ts` (milliseconds) are for tasks that mirror another system's.
+local function set_status(t, state, message, metadata, ts)
   local scopes = decode_list(t.scopes)
   local at = status_time(t, scopes)
   reindex(t, scopes, state, at)
-  if t.smsg then add_history(t, t.smsg) end
+  if t.smsg and not t.smsgkept then add_history(t, t.smsg) end
+  drop(t, 'smsgkept')
   if message and message ~= '' then put(t, 'smsg', placed(t, message)) else drop(t, 'smsg') end
   put(t, 'a2a', state)
   put(t, 'at', at)
-  local status = task_status(state, t.smsg, at)
-  return emit(t, field(26, field(10, t.id) .. field(18, t.ctx) .. field(26, status)))
+  if ts then put(t, 'ts', ts) else drop(t, 'ts') end
+  local status = task_status(state, t.smsg, shown_time(t))
+  return emit(t, field(26, field(10, t.id) .. field(18, t.ctx) .. field(26, status) .. field(34, metadata)))
 end
 
 -- The part of the history that an answer carries: nil for none, all for limit -1, else the last `limit` messages.
@@ -171,15 +189,15 @@ end
 local function artifact_key(id, artifact_id) return task_key(id) .. ':artifact:' .. artifact_id end
 
 -- lf.a2a.v1.Task bytes: the answer itself, put together from its stored parts.
-local function task_bytes(t, history_length, with_artifacts)
-  local out = { field(10, t.id), field(18, t.ctx), field(26, task_status(tonumber(t.a2a), t.smsg, tonumber(t.at))) }
+task_bytes = function(t, history_length, with_artifacts)
+  local out = { field(10, t.id), field(18, t.ctx), field(26, task_status(tonumber(t.a2a), t.smsg, shown_time(t))) }
   if with_artifacts and t.artifacts then
     for _, artifact_id in ipairs(cjson.decode(t.artifacts)) do
       out[#out + 1] = field(34, redis.call('GET', artifact_key(t.id, artifact_id)))
     end
   end
   out[#out + 1] = history_frames(t, history_length)
-  out[#out + 1] = field(50, retry_metadata(t))
+  out[#out + 1] = field(50, t.meta or retry_metadata(t))
   return table.concat(out)
 end
 

@@ -161,8 +161,11 @@ local function closed_attempts(t, limit)
   return out
 end
 
--- Removes every trace of a task.
+-- Removes every trace of a task. A push that is still under way ends with its lane.
 local function purge(t)
+  for ref in pairs(pairs_of(redis.call('HGETALL', push_key(t.id)))) do
+    if redis.call('HGET', lane_key(ref), 'on') ~= '1' then destroy_config(t.id, ref) end
+  end
   unindex(t)
   dequeue(t)
   redis.call('ZREM', queue_key(t.queue, 'all'), t.id)

@@ -1,0 +1,50 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { BatonError } from "../domain/errors.ts";
+import type { BucketLimit, TokenBuckets } from "../store/token-buckets.ts";
+import type { Call, RequestMeta } from "./call.ts";
+
+export interface AdmissionLimits {
+  readonly perAddress: BucketLimit;
+  readonly perEndpoint: BucketLimit;
+  readonly send: BucketLimit;
+}
+
+/** Under either version: a peer must not get more by speaking the older one. */
+const SENDS: ReadonlySet<DescMethod> = new Set([
+  A2AService.method.sendMessage,
+  A2AService.method.sendStreamingMessage,
+  A2AServiceV03.method.sendMessage,
+  A2AServiceV03.method.sendStreamingMessage,
+]);
+
+/** Rate limits, before and after the caller is known (SB-51, SB-52; todo-delegation Q13). */
+export class Admission {
+  readonly #buckets: TokenBuckets;
+  readonly #limits: AdmissionLimits;
+
+  constructor(buckets: TokenBuckets, limits: AdmissionLimits) {
+    this.#buckets = buckets;
+    this.#limits = limits;
+  }
+
+  /** Before any look-up of a credential. Throws RateLimited. */
+  async address(meta: RequestMeta): Promise<void> {
+    refuseIf(await this.#buckets.take(this.#limits.perAddress, meta.remoteAddress));
+  }
+
+  /** Before the handler. A send is charged before it is looked at, so that a replay costs one too (Q11). */
+  async call(call: Call, method: DescMethod): Promise<void> {
+    const { perEndpoint, send } = this.#limits;
+    const waits = await Promise.all([
+      this.#buckets.take(perEndpoint, call.caller.id),
+      SENDS.has(method) ? this.#buckets.take(send, call.caller.id) : 0,
+    ]);
+    refuseIf(Math.max(...waits));
+  }
+}
+
+function refuseIf(waitMs: number): void {
+  if (waitMs > 0) throw new BatonError("RateLimited", "too many requests", { retryAfterMs: waitMs });
+}

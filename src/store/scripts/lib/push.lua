@@ -1,0 +1,154 @@
+-- Push configs and their lanes. A lane is the queue of one (task, config): its entries leave in order, one at a time.
+--   push:<task>       hash    ref -> config as JSON, without secrets
+--   secret:<ref>      string  sealed credential
+--   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead
+--   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>"
+--   push-lanes        zset    lanes with work, by the time when somebody should look after them
+--   push-age          zset    lanes with work, by the commit time of their oldest entry
+--   push-ended:<ref>  string  the config of an ended task, kept a while for the replay of its dead letters
+--   push-dead         zset    dead letters by time; push-dead:<id> holds one
+
+local function push_key(task) return P .. 'push:' .. task end
+local function secret_key(ref) return P .. 'secret:' .. ref end
+local function lane_key(ref) return P .. 'lane:' .. ref end
+local function entries_key(ref) return P .. 'lane:' .. ref .. ':q' end
+local function ended_key(ref) return P .. 'push-ended:' .. ref end
+local function dead_key(id) return P .. 'push-dead:' .. id end
+local LANES, AGES, DEAD = P .. 'push-lanes', P .. 'push-age', P .. 'push-dead'
+
+local function pairs_of(flat)
+  local out = {}
+  for i = 1, #flat, 2 do out[flat[i]] = flat[i + 1] end
+  return out
+end
+
+-- The refs of a task's configs, by the version whose body they get, on the record: emit() reads them there.
+local function note_configs(t)
+  local by_version = { ['1.0'] = {}, ['0.3'] = {} }
+  for ref, text in pairs(pairs_of(redis.call('HGETALL', push_key(t.id)))) do
+    local list = by_version[cjson.decode(text).version]
+    list[#list + 1] = ref
+  end
+  for name, version in pairs({ push = '1.0', push03 = '0.3' }) do
+    if #by_version[version] > 0 then put(t, name, table.concat(by_version[version], ',')) else drop(t, name) end
+  end
+end
+
+-- The ref and text of a config of one owner, by the id that the owner knows. Another owner's is as if it were not.
+local function find_config(task, owner, id)
+  for ref, text in pairs(pairs_of(redis.call('HGETALL', push_key(task)))) do
+    local config = cjson.decode(text)
+    if config.id == id and config.owner == owner then return ref, text end
+  end
+  return nil
+end
+
+-- Adds or replaces a config; the caller saves t. Answers false where the task has as many as it may.
+local function add_config(t, owner, id, ref, config, sealed, limit)
+  local known = find_config(t.id, owner, id)
+  if not known and redis.call('HLEN', push_key(t.id)) >= limit then return false end
+  ref = known or ref
+  redis.call('HSET', push_key(t.id), ref, config)
+  if sealed ~= '' then redis.call('SET', secret_key(ref), sealed) else redis.call('DEL', secret_key(ref)) end
+  note_configs(t)
+  return true
+end
+
+-- Takes the lane off every list of work; what it holds stays.
+local function idle_lane(ref)
+  redis.call('ZREM', LANES, ref)
+  redis.call('ZREM', AGES, ref)
+  redis.call('HDEL', lane_key(ref), 'on', 'holder', 'until', 'n', 'slot', 'first', 'note')
+end
+
+-- Destroys a config with its credential and all that was still to be sent.
+local function destroy_config(task, ref)
+  redis.call('HDEL', push_key(task), ref)
+  redis.call('ZREM', LANES, ref)
+  redis.call('ZREM', AGES, ref)
+  redis.call('DEL', secret_key(ref), lane_key(ref), entries_key(ref), ended_key(ref))
+  redis.call('SPUBLISH', P .. 'push:gone', ref)
+end
+
+-- Ends a config whose task has ended and whose last push has too (OW-46). Only dead letters keep it, out of the
+-- client's sight and for `keep` milliseconds, so that an operator can still replay them (Q16).
+local function retire_config(task, ref, keep)
+  local config = redis.call('HGET', push_key(task), ref) or redis.call('GET', ended_key(ref))
+  local dead = tonumber(redis.call('HGET', lane_key(ref), 'dead') or 0)
+  if dead <= 0 or keep <= 0 or not config then
+    destroy_config(task, ref)
+  elseif redis.call('HDEL', push_key(task), ref) == 1 then
+    redis.call('SET', ended_key(ref), config, 'PX', keep)
+    redis.call('PEXPIRE', secret_key(ref), keep)
+    redis.call('PEXPIRE', lane_key(ref), keep)
+  end
+  local t = load(task)
+  if t then
+    note_configs(t)
+    if t.touched then save(t) end
+  end
+end
+
+local function task_ended(task)
+  local state = redis.call('HGET', task_key(task), 'a2a')
+  return not state or TERMINAL[tonumber(state)] == true
+end
+
+-- Puts an entry at the end of a lane and starts the lane if it stands still. Answers the number under which it has to
+-- be queued, or nil where that was done before.
+local function push_entry(ref, task, entry, ms, due)
+  if redis.call('RPUSH', entries_key(ref), entry) == 1 then redis.call('ZADD', AGES, ms, ref) end
+  local lane = lane_key(ref)
+  if redis.call('HGET', lane, 'on') == '1' then return nil end
+  redis.call('HSET', lane, 'on', '1', 'task', task)
+  redis.call('ZADD', LANES, due, ref)
+  return redis.call('HINCRBY', lane, 'gen', 1)
+end
+
+local function split_entry(entry)
+  local seq, ms, version, at = string.match(entry, '^(%d+) (%d+) (%S+) ()')
+  return seq, ms, version, string.sub(entry, at)
+end
+
+-- Makes a dead letter of an entry (OW-52). `note` is the last failure as JSON; it holds no secret and no body.
+local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
+  local seq, ms, version, bytes = split_entry(entry)
+  local config = cjson.decode(redis.call('HGET', push_key(task), ref) or redis.call('GET', ended_key(ref)) or '{}')
+  local id = ref .. '-' .. seq
+  if redis.call('ZADD', DEAD, now, id) == 1 then redis.call('HINCRBY', lane_key(ref), 'dead', 1) end
+  redis.call('HSET', dead_key(id), 'ref', ref, 'task', task, 'config', config.id or '', 'owner', config.owner or '',
+    'host', config.host or '', 'seq', seq, 'ms', ms, 'version', version, 'bytes', bytes, 'reason', reason,
+    'attempts', attempts, 'first', first, 'at', now, 'note', note)
+  redis.call('PEXPIRE', dead_key(id), ttl)
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', DEAD, '-inf', now - ttl, 'LIMIT', 0, 100)) do
+    redis.call('ZREM', DEAD, old)
+  end
+  for _, old in ipairs(redis.call('ZRANGE', DEAD, 0, -limit - 1)) do
+    redis.call('ZREM', DEAD, old)
+    redis.call('DEL', dead_key(old))
+  end
+end
+
+-- What a worker needs for the next delivery of a lane that it holds: {'head', ...}, or {'empty'} where there is none
+-- and the lane has come to rest, or {'gone'} where the config was deleted.
+local function head_of(ref, holder, lease, keep)
+  local lane = pairs_of(redis.call('HGETALL', lane_key(ref)))
+  if not lane.task then return { 'gone' } end
+  local entry = redis.call('LINDEX', entries_key(ref), 0)
+  if not entry then
+    idle_lane(ref)
+    if task_ended(lane.task) then retire_config(lane.task, ref, keep) end
+    return { 'empty' }
+  end
+  local config = redis.call('HGET', push_key(lane.task), ref) or redis.call('GET', ended_key(ref))
+  if not config then
+    destroy_config(lane.task, ref)
+    return { 'gone' }
+  end
+  local seq, ms, version, bytes = split_entry(entry)
+  redis.call('HSET', lane_key(ref), 'holder', holder, 'until', now + lease)
+  redis.call('ZADD', LANES, now + lease, ref)
+  redis.call('ZADD', AGES, ms, ref)
+  return { 'head', lane.task, config, redis.call('GET', secret_key(ref)) or '', seq, ms, version, bytes,
+    lane.n or '0', lane.slot or '', lane.first or '' }
+end
