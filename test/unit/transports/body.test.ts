@@ -75,9 +75,12 @@ describe.each(["/", "/message:send"])("the body of POST %s", (path) => {
       `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTH.authorization}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
     );
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+    const started = Date.now();
     const timer = setInterval(() => socket.write(chunk), 2);
     await closed;
     clearInterval(timer);
+    // Some megabytes are taken in for its sake; the two seconds that a slow sender gets are not used up.
+    expect(Date.now() - started).toBeLessThan(1_800);
     expect(answer).toContain("HTTP/1.1 413 ");
   });
 });

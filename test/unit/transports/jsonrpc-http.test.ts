@@ -149,6 +149,16 @@ describe("tenants", () => {
     expect((await rpc("GetTask", getTask, { path: "/%zz" })).json.error.code).toBe(-32600);
   });
 
+  it("does not take a path whose word is reserved for others", async () => {
+    const other = await startA2AServer({ jsonrpc: { reserved: new Set(["healthz"]) } });
+    try {
+      const answer = await send1(other.port1, { method: "GET", path: "/healthz" });
+      expect([answer.status, answer.text]).toEqual([404, ""]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("leaves the fixed words of HTTP+JSON alone", async () => {
     const answer = await rpc("GetTask", getTask, { path: "/extendedAgentCard" });
     expect(answer.status).toBe(405);
