@@ -6,7 +6,6 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { BatonError } from "../domain/errors.ts";
-import { retireSession } from "./drain.ts";
 import { sendError } from "./error-response.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
@@ -14,8 +13,24 @@ import { setSecurityHeaders } from "./security-headers.ts";
 /** Serves the HTTP/2 connections that the listener hands over. It never listens itself. */
 export interface Http2 {
   accept(socket: Socket): void;
-  /** Retires every session; resolves when each client has been told. */
-  drain(): Promise<void>;
+  /**
+   * Retires every session: GOAWAY with the id of the last stream that reached us, then the session ends by itself after
+   * its last stream. Node's own `server.close()` does neither on an open session (G1). A stream that crosses the frame
+   * is not processed, and its client knows that from the id, so that it may repeat the call elsewhere.
+   *
+   * RFC 9113 (6.8) advises a first GOAWAY that refuses nothing. nghttp2 can send one, Node's interface cannot: there
+   * any GOAWAY is the final one for nghttp2, which then drops crossing streams until the second one tells of it.
+   *
+   * Sessions of grpc-js with calls in flight are told later, when those calls have ended or half of `graceMs` is over:
+   * its first keepalive ping after a GOAWAY fails in the client and takes the calls along (G2).
+   */
+  drain(graceMs: number): void;
+}
+
+interface SessionState {
+  streams: number;
+  /** The client is one that a ping after GOAWAY makes drop its calls. */
+  pingsKill: boolean;
 }
 
 /**
@@ -27,10 +42,8 @@ export function createHttp2(
   limits: ListenerLimits,
   onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
 ): Http2 {
-  const sessions = new Map<ServerHttp2Session, Socket>();
-  const openStreams = new WeakMap<ServerHttp2Session, number>();
+  const sessions = new Map<ServerHttp2Session, SessionState>();
   let draining = false;
-  let accepting: Socket | undefined;
 
   const server = createServer({
     settings: {
@@ -43,26 +56,28 @@ export function createHttp2(
   });
 
   server.on("session", (session) => {
-    const socket = accepting;
-    if (socket === undefined) throw new Error("a session without a connection");
-    sessions.set(session, socket);
+    sessions.set(session, { streams: 0, pingsKill: false });
     session.once("close", () => sessions.delete(session));
     session.on("error", () => {
       // A broken peer ends its own session; there is nobody to tell.
     });
     session.setTimeout(limits.sessionIdleMs, () => {
-      if ((openStreams.get(session) ?? 0) === 0) session.close();
+      if (sessions.get(session)?.streams === 0) session.close();
     });
-    if (draining) void retireSession(session, socket);
+    if (draining) session.close();
   });
 
   const serve = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
-    const { session } = request.stream;
-    if (session !== undefined) {
-      // The session is typed for both sides; a request of a server is on a server session.
-      const key = session as ServerHttp2Session;
-      openStreams.set(key, (openStreams.get(key) ?? 0) + 1);
-      response.once("close", () => openStreams.set(key, (openStreams.get(key) ?? 1) - 1));
+    // The session is typed for both sides; a request of a server is on a server session.
+    const session = request.stream.session as ServerHttp2Session | undefined;
+    const state = session === undefined ? undefined : sessions.get(session);
+    if (session !== undefined && state !== undefined) {
+      state.streams += 1;
+      state.pingsKill ||= String(request.headers["user-agent"]).includes("grpc-node-js/");
+      response.once("close", () => {
+        state.streams -= 1;
+        if (draining && state.streams === 0) session.close();
+      });
     }
     if (headerBytes(request) > limits.maxHeaderBytes) {
       setSecurityHeaders(response);
@@ -80,15 +95,13 @@ export function createHttp2(
   });
 
   return {
-    accept(socket) {
-      // The session is made, and announced, within the emit.
-      accepting = socket;
-      server.emit("connection", socket);
-      accepting = undefined;
-    },
-    async drain() {
+    accept: (socket) => void server.emit("connection", socket),
+    drain(graceMs) {
       draining = true;
-      await Promise.all([...sessions].map(([session, socket]) => retireSession(session, socket)));
+      for (const [session, state] of sessions) {
+        if (!state.pingsKill || state.streams === 0) session.close();
+        else setTimeout(() => session.close(), graceMs / 2).unref();
+      }
     },
   };
 }

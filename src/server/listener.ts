@@ -138,8 +138,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       void stopAccepting(server);
       for (const socket of undecided) socket.destroy();
       http1.drain();
-      const told = http2.drain();
-      await Promise.race([Promise.all([told, inFlight.settled(graceMs)]), sleepUntil(deadline)]);
+      http2.drain(graceMs);
+      await inFlight.settled(graceMs);
       if (inFlight.size > 0) {
         options.log?.warn({ cut: inFlight.size }, "the drain ran out of time: cutting what is left");
       } else {
