@@ -1,0 +1,139 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { type Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { errorStatus } from "../../domain/error-details.ts";
+import { BatonError, type ErrorTable, errorRow } from "../../domain/errors.ts";
+import type { HttpResponse } from "../http-handler.ts";
+import { abortError } from "./abort.ts";
+import type { ConnectHandlerOptions } from "./options.ts";
+import type { Wire } from "./wire.ts";
+
+/** Flags of the last frame of a Connect stream. */
+const END_STREAM = 0b10;
+
+/** Headers that an error brings along, on every protocol (A2A-15). */
+export function errorHeaders(error: BatonError): Record<string, string> {
+  return {
+    ...(error.retryAfterMs === undefined
+      ? {}
+      : { "retry-after": String(Math.max(1, Math.ceil(error.retryAfterMs / 1000))) }),
+    ...(error.kind === "Unauthenticated" ? { "www-authenticate": "Bearer" } : {}),
+  };
+}
+
+/**
+ * The error as connect-es prints it: the same code, message and details in the trailers of gRPC
+ * (`grpc-status-details-bin`, A2A-148), the trailer frame of gRPC-Web and the JSON of Connect.
+ */
+export function toConnectError(error: BatonError, edition?: ErrorTable, code?: Code): ConnectError {
+  const status = errorStatus(error, edition);
+  const connectError = new ConnectError(
+    text(error),
+    code ?? status.code,
+    errorHeaders(error),
+    undefined,
+    error.cause,
+  );
+  connectError.details = status.details.map(({ typeUrl, value }) => ({ type: typeName(typeUrl), value }));
+  return connectError;
+}
+
+/** Answers a request that reaches no method, in the form that its sender understands. */
+export function writeError(
+  response: HttpResponse,
+  wire: Wire,
+  error: BatonError,
+  edition?: ErrorTable,
+): void {
+  const headers = errorHeaders(error);
+  if (wire.protocol !== "connect") {
+    const status = errorStatus(error, edition);
+    // Trailers-only: with no message to precede them, the trailers are the headers.
+    headers["content-type"] = `application/${wire.protocol}+${wire.json ? "json" : "proto"}`;
+    headers["grpc-status"] = String(status.code);
+    headers["grpc-message"] = encodeURIComponent(text(error));
+    headers["grpc-status-details-bin"] = base64Encode(toBinary(StatusSchema, status), "std_raw");
+    end(response, 200, headers);
+  } else if (wire.enveloped) {
+    headers["content-type"] = `application/connect+${wire.json ? "json" : "proto"}`;
+    end(response, 200, headers, envelope(END_STREAM, JSON.stringify({ error: connectJson(error, edition) })));
+  } else {
+    headers["content-type"] = "application/json";
+    const row = errorRow(error.kind, edition);
+    end(response, row.http, headers, Buffer.from(JSON.stringify(connectJson(error, edition))));
+  }
+}
+
+/** The same for a request whose framing is unknown or wrong: HTTP status and the JSON of Connect. */
+export function writeHttpError(response: HttpResponse, status: number, error: BatonError): void {
+  const headers = { ...errorHeaders(error), "content-type": "application/json" };
+  end(response, status, headers, Buffer.from(JSON.stringify(connectJson(error))));
+}
+
+function connectJson(error: BatonError, edition?: ErrorTable) {
+  const { details } = errorStatus(error, edition);
+  const name = errorRow(error.kind, edition).grpc;
+  return {
+    code: name === "CANCELLED" ? "canceled" : name.toLowerCase(),
+    message: text(error),
+    details: details.map(({ typeUrl, value }) => ({
+      type: typeName(typeUrl),
+      value: base64Encode(value, "std_raw"),
+    })),
+  };
+}
+
+function typeName(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
+}
+
+/** Lone surrogates, which a message may echo from a request, cannot be percent-encoded. */
+function text(error: BatonError): string {
+  return error.message.toWellFormed();
+}
+
+function envelope(flags: number, data: string): Buffer {
+  const body = Buffer.from(data);
+  const head = Buffer.alloc(5);
+  head.writeUInt8(flags, 0);
+  head.writeUInt32BE(body.length, 1);
+  return Buffer.concat([head, body]);
+}
+
+function end(
+  response: HttpResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array = new Uint8Array(0),
+): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.setHeader("content-length", String(body.length));
+  // The two response types agree on this overload, but not as a union.
+  (response as { end(chunk: Uint8Array): unknown }).end(body);
+}
+
+/** Turns what a handler threw into the error to send; a fault of ours is logged with its cause. */
+export function failure(
+  thrown: unknown,
+  context: HandlerContext,
+  options: ConnectHandlerOptions,
+): ConnectError {
+  if (thrown instanceof ConnectError) return thrown;
+  let error = BatonError.from(thrown);
+  // What a handler throws because its signal fired is told by the reason of the signal.
+  if (context.signal.aborted && error.kind === "Canceled") error = abortError(context.signal);
+  if (error.kind === "Internal" && error.cause !== undefined) {
+    const { service, method } = context;
+    options.log?.error(
+      { err: error.cause, service: service.typeName, method: method.name },
+      "a handler failed",
+    );
+  }
+  return toConnectError(error, options.errorTable);
+}
+
+export function copyHeaders(from: Headers, to: Headers): void {
+  for (const [name, value] of from) to.set(name, value);
+}
