@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Command } from "commander";
+import { setStage } from "../demo/stage.ts";
+import { demoSteps } from "../demo/steps.ts";
+import { EXIT } from "../exit.ts";
+
+/** A step that has not ended by then hangs, in milliseconds. */
+const STEP_LIMIT_MS = 20_000;
+
+export function demoCommand(): Command {
+  return new Command("demo")
+    .description(
+      "Start everything, send messages over every binding, and check each result. Leaves nothing behind.",
+    )
+    .option("--json", "print JSON, one step a line")
+    .action(demo);
+}
+
+async function demo(options: { readonly json?: boolean }): Promise<void> {
+  const json = options.json === true;
+  const say = (text: string) => (json ? undefined : process.stdout.write(`${text}\n`));
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => {});
+  const onSignal = () => stopped.reject(new Interrupted());
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+
+  let failed = 0;
+  let interrupted = false;
+  const starting = setStage();
+  try {
+    const stage = await Promise.race([starting, stopped.promise]);
+    say(`A gateway, its Redis and a worker run on ${stage.url}.\n`);
+    for (const step of demoSteps(stage)) {
+      const began = performance.now();
+      const result = await Promise.race([step.run(stage), stopped.promise, tooLate()]).then(
+        (lines) => ({ ok: true, lines }),
+        (error: unknown) => {
+          if (error instanceof Interrupted) throw error;
+          return { ok: false, lines: [error instanceof Error ? error.message : String(error)] };
+        },
+      );
+      const ms = Math.round(performance.now() - began);
+      if (!result.ok) failed += 1;
+      say(`${result.ok ? "ok    " : "FAILED"}  ${step.name} (${ms} ms)`);
+      for (const line of result.lines) say(`          ${line}`);
+      if (json) process.stdout.write(`${JSON.stringify({ step: step.name, ...result, ms })}\n`);
+    }
+  } catch (error) {
+    interrupted = error instanceof Interrupted;
+    failed += 1;
+    if (!interrupted) throw error;
+  } finally {
+    // Also when it is still starting: nothing is to be left behind.
+    await starting.then((stage) => stage.clear()).catch(() => {});
+  }
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, failed })}\n`);
+  say(failed === 0 ? "\nEverything is as it should be." : `\n${failed} of the steps FAILED.`);
+  const code = failed === 0 ? EXIT.ok : EXIT.failed;
+  process.exit(interrupted ? EXIT.interrupted : code);
+}
+
+class Interrupted extends Error {}
+
+async function tooLate(): Promise<never> {
+  await sleep(STEP_LIMIT_MS, undefined, { ref: false });
+  throw new Error(`not finished after ${STEP_LIMIT_MS / 1000} s`);
+}

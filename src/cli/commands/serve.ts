@@ -1,0 +1,64 @@
+import { Command } from "commander";
+import { pino } from "pino";
+import { loadConfig } from "../../config/load.ts";
+import { startGateway } from "../../server/gateway.ts";
+import { EXIT } from "../exit.ts";
+import { textLog } from "../text-log.ts";
+import { duration, port } from "../values.ts";
+
+interface ServeOptions {
+  readonly config?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly adminPort?: number;
+  readonly dataDir?: string;
+  readonly grace: number;
+  readonly json?: boolean;
+}
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Run the gateway until SIGTERM or SIGINT; it then lets go of its clients and ends.")
+    .option("--config <file>", "configuration file (BATON_CONFIG; default: baton.yaml, if there is one)")
+    .option("--host <address>", "address to listen on (BATON_HOST)")
+    .option("--port <port>", "port of every binding, 0 for a free one (BATON_PORT; default 7420)", port)
+    .option(
+      "--admin-port <port>",
+      "port for operators, 0 for a free one (BATON_ADMIN_PORT; default 7421)",
+      port,
+    )
+    .option("--data-dir <folder>", "embedded Redis and admin credential (BATON_DATA_DIR; default .baton)")
+    .option("--grace <time>", "how long calls in flight may take to finish at the end", duration, 10)
+    .option("--json", "log as JSON, one record a line, on standard output")
+    .action(serve);
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const config = loadConfig(options.config, {
+    ...process.env,
+    ...(options.host === undefined ? {} : { BATON_HOST: options.host }),
+    ...(options.port === undefined ? {} : { BATON_PORT: String(options.port) }),
+    ...(options.adminPort === undefined ? {} : { BATON_ADMIN_PORT: String(options.adminPort) }),
+    ...(options.dataDir === undefined ? {} : { BATON_DATA_DIR: options.dataDir }),
+  });
+  const log = options.json === true ? pino() : textLog(process.stderr);
+  const signalled = Promise.withResolvers<string>();
+  let signals = 0;
+  const onSignal = (name: string) => {
+    signals += 1;
+    // Whoever asks twice does not want to wait.
+    if (signals > 1) process.exit(EXIT.interrupted);
+    signalled.resolve(name);
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+
+  const gateway = await startGateway(config, { log });
+  const { url, adminUrl } = gateway;
+  log.info({ url, adminUrl, pid: process.pid }, `Baton listens on ${url}, for operators on ${adminUrl}`);
+  const name = await signalled.promise;
+  log.info({ signal: name }, `${name}: letting go of clients`);
+  await gateway.stop(options.grace * 1000);
+  log.info({}, "Baton has stopped");
+  process.exit(EXIT.ok);
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+/**
+ * The `baton` command. Each command is a file in `commands/`.
+ *
+ * @module
+ */
+import { CommanderError } from "commander";
+import { EXIT, explain } from "./exit.ts";
+import { note } from "./output.ts";
+import { createProgram } from "./program.ts";
+
+// Whoever reads our output may have had enough of it (`baton task list | head`).
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(EXIT.ok);
+  throw error;
+});
+
+try {
+  await createProgram().parseAsync();
+} catch (thrown) {
+  if (thrown instanceof CommanderError) {
+    // It has printed its message already; help and version are no errors.
+    process.exitCode = thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  } else {
+    const { message, advice, exitCode } = explain(thrown);
+    note(`baton: ${message}`);
+    if (advice !== undefined) note(advice);
+    process.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { configCheckCommand } from "./commands/config/check.ts";
+import { configSchemaCommand } from "./commands/config/schema.ts";
+import { configShowCommand } from "./commands/config/show.ts";
+import { demoCommand } from "./commands/demo.ts";
+import { endpointCreateCommand } from "./commands/endpoint/create.ts";
+import { endpointDeleteCommand } from "./commands/endpoint/delete.ts";
+import { endpointGetCommand } from "./commands/endpoint/get.ts";
+import { endpointListCommand } from "./commands/endpoint/list.ts";
+import { endpointRevokeCommand } from "./commands/endpoint/revoke.ts";
+import { sendCommand } from "./commands/send.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { taskCancelCommand } from "./commands/task/cancel.ts";
+import { taskGetCommand } from "./commands/task/get.ts";
+import { taskListCommand } from "./commands/task/list.ts";
+import { taskWatchCommand } from "./commands/task/watch.ts";
+import { workerCommand } from "./commands/worker.ts";
+
+const EXIT_CODES = `
+Exit codes: 0 done; 1 what was asked for failed; 2 the command line, the configuration or the input is at fault;
+3 the gateway cannot be reached; 4 the credential is not accepted or does not permit it; 130 interrupted.`;
+
+/** The whole command line. */
+export function createProgram(): Command {
+  const program = new Command("baton")
+    .description("A gateway that turns A2A messages into durable tasks for workers.")
+    .version(version())
+    .addHelpText("after", EXIT_CODES)
+    .addCommand(serveCommand())
+    .addCommand(demoCommand())
+    .addCommand(sendCommand())
+    .addCommand(
+      new Command("task")
+        .description("Look at tasks, follow and cancel them.")
+        .addCommand(taskGetCommand())
+        .addCommand(taskListCommand())
+        .addCommand(taskWatchCommand())
+        .addCommand(taskCancelCommand()),
+    )
+    .addCommand(workerCommand())
+    .addCommand(
+      new Command("endpoint")
+        .description("Vend and revoke credentials.")
+        .addCommand(endpointCreateCommand())
+        .addCommand(endpointListCommand())
+        .addCommand(endpointGetCommand())
+        .addCommand(endpointRevokeCommand())
+        .addCommand(endpointDeleteCommand()),
+    )
+    .addCommand(
+      new Command("config")
+        .description("Check and show the configuration.")
+        .addCommand(configCheckCommand())
+        .addCommand(configSchemaCommand())
+        .addCommand(configShowCommand()),
+    );
+  throwUsageErrors(program);
+  return program;
+}
+
+/** Commander would end the process itself, with its own code. */
+function throwUsageErrors(command: Command): void {
+  command.exitOverride();
+  for (const child of command.commands) throwUsageErrors(child);
+}
+
+/** From the nearest package.json above: that of the repository, or of the installed package. */
+function version(): string {
+  for (
+    let folder = new URL("../", import.meta.url);
+    folder.pathname !== "/";
+    folder = new URL("../", folder)
+  ) {
+    try {
+      const { version } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
+      return String(version);
+    } catch {
+      // Further up.
+    }
+  }
+  return "unknown";
+}
