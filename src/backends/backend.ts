@@ -1,6 +1,7 @@
 import type { Message, SendMessageRequest } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentConfig } from "../config/schema.ts";
 import type { Caller } from "../domain/caller.ts";
+import type { PushRegistration } from "../store/push-configs.ts";
 import type { TaskSnapshot } from "../store/tasks.ts";
 
 /** One agent as the service knows it. */
@@ -18,6 +19,8 @@ export interface StartInput {
   readonly message: Message;
   readonly request: SendMessageRequest;
   readonly historyLength: number;
+  /** Checked push config, to be stored in the same unit as the task's first event (A2A-40); absent: none. */
+  readonly push?: PushRegistration;
 }
 
 /** A message to a task that exists. */
@@ -28,6 +31,8 @@ export interface ReplyInput {
   readonly message: Message;
   readonly request: SendMessageRequest;
   readonly historyLength: number;
+  /** As in {@link StartInput}. */
+  readonly push?: PushRegistration;
 }
 
 export interface CancelInput {
@@ -36,6 +41,13 @@ export interface CancelInput {
   readonly taskId: string;
   /** Free text for the worker and the audit; empty for none. */
   readonly reason: string;
+}
+
+/** A read of a task that is about to happen. */
+export interface RefreshInput {
+  readonly agent: Agent;
+  readonly caller: Caller;
+  readonly taskId: string;
 }
 
 /**
@@ -49,4 +61,8 @@ export interface Backend {
   reply(input: ReplyInput): Promise<TaskSnapshot>;
   /** Cancels; `changed` is false where the task had already ended. */
   cancel(input: CancelInput): Promise<{ readonly snapshot: TaskSnapshot; readonly changed: boolean }>;
+  /** Brings a task that mirrors another system's work up to date before it is read; absent where the store is the truth. */
+  refresh?(input: RefreshInput): Promise<void>;
+  /** Longest wait of a blocking send, where it is less than the gateway's own, in milliseconds. */
+  readonly maxWaitMs?: number;
 }

@@ -62,8 +62,26 @@ export function parseConfig(document: unknown, source = "configuration"): Config
   }
   if (!names.includes(config.defaultAgent))
     problems.push(`defaultAgent: no agent is called ${config.defaultAgent}`);
+  problems.push(...peopleProblems(config));
   if (problems.length > 0) throw new ConfigError(source, problems);
   return config;
+}
+
+/** Half-configured admin people would be a door that looks locked and is not, or the other way round. */
+function peopleProblems({ admin, identity }: Config): string[] {
+  if (admin.people.length === 0) return [];
+  const { audience } = admin;
+  if (audience === undefined) return ["admin.audience: is required with admin.people"];
+  const problems: string[] = [];
+  if (identity.issuers.some(({ audiences }) => audiences.includes(audience))) {
+    problems.push("admin.audience: must not be an audience of friend requests");
+  }
+  for (const [index, person] of admin.people.entries()) {
+    if (!identity.issuers.some(({ issuer }) => issuer === person.issuer)) {
+      problems.push(`admin.people.${index}.issuer: is not one of identity.issuers`);
+    }
+  }
+  return problems;
 }
 
 /** The JSON Schema of the configuration, for editors and the chart. */

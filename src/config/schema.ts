@@ -3,6 +3,10 @@
  * JSON Schema for editors all come from here. Unknown keys are refused everywhere.
  */
 import { z } from "zod";
+import { VERBS } from "../domain/caller.ts";
+import { cards } from "./cards.ts";
+import { identity, onboarding, people } from "./identity.ts";
+import { openwopBackend, routedSkills } from "./openwop.ts";
 
 /** First path segments that are not agents (design.md section 7). */
 export const RESERVED_AGENT_NAMES = [
@@ -45,6 +49,10 @@ const skill = z
     examples: z.array(z.string()).default([]),
     inputModes: z.array(z.string()).default([]),
     outputModes: z.array(z.string()).default([]),
+    verbs: z
+      .array(z.enum(VERBS))
+      .default([])
+      .describe("Verbs that the skill needs: it is on the card while all of them can be granted (SB-67)."),
   })
   .describe("A skill on the agent card.");
 
@@ -61,16 +69,21 @@ const card = z
     defaultInputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
     defaultOutputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
     skills: z.array(skill).default([
-      {
-        id: "process-work",
-        name: "Process work",
+      skill.parse({
+        id: "delegate-work",
+        name: "Delegate work",
         description:
           "Takes a message as a unit of work and reports progress, questions and results on the task.",
         tags: ["todo"],
-        examples: [],
-        inputModes: [],
-        outputModes: [],
-      },
+        verbs: ["create_for"],
+      }),
+      skill.parse({
+        id: "process-work",
+        name: "Process work",
+        description: "Lets a worker list the work of its queues, claim it and complete it.",
+        tags: ["todo", "worker"],
+        verbs: ["list_todos", "claim", "complete"],
+      }),
     ]),
   })
   .describe(
@@ -81,9 +94,31 @@ const agent = z
   .strictObject({
     card: card.prefault({}),
     backend: z
-      .literal("todo")
+      .union([z.literal("todo"), openwopBackend])
       .default("todo")
-      .describe("What does the work: `todo`, own queues and workers."),
+      .describe("What does the work: `todo`, own queues and workers, or the runs of an OpenWOP host."),
+    discoverable: z
+      .boolean()
+      .optional()
+      .describe(
+        "Show the public card and take friend requests. Hidden, the agent is answered as if it did not exist, to anybody without a credential. Default: the default agent is shown, others are not.",
+      ),
+    owner: z
+      .string()
+      .min(1)
+      .default("operator")
+      .describe("Which of `admin.people` decides on friend requests. The admin credential always may."),
+    verbs: z
+      .array(z.enum(VERBS))
+      .min(1)
+      .default([...VERBS])
+      .describe("What endpoints of this agent may be granted. Default: everything."),
+    extendedCard: z
+      .enum(["caller", "none", "off"])
+      .default("caller")
+      .describe(
+        "Extended card: `caller`, what the calling endpoint may do; `none`, answered ExtendedAgentCardNotConfigured; `off`, not offered on the card.",
+      ),
     queues: z.array(name).min(1).default(["default"]).describe("Queues of this agent's todos."),
     defaultQueue: name
       .optional()
@@ -94,9 +129,9 @@ const agent = z
       .describe("Who sees a task: the endpoint that sent it, or every endpoint granted its queue."),
     cancelOnTerminal: z
       .enum(["return", "error"])
-      .default("return")
+      .optional()
       .describe(
-        "Cancel of a completed, failed or rejected task: answer it unchanged, or TaskNotCancelable (A2A-75).",
+        "Cancel of a completed, failed or rejected task: answer it unchanged, or TaskNotCancelable (A2A-75). Default: `return` for todos, `error` for runs.",
       ),
     errorTable: z
       .enum(["1.0.1", "1.0.0"])
@@ -117,6 +152,12 @@ const agent = z
     if (value.defaultQueue !== undefined && !value.queues.includes(value.defaultQueue)) {
       context.addIssue({ code: "custom", path: ["defaultQueue"], message: "must be one of `queues`" });
     }
+  })
+  .transform((value) => {
+    const { backend, card } = value;
+    if (backend === "todo") return { ...value, cancelOnTerminal: value.cancelOnTerminal ?? "return" };
+    const skills = routedSkills(backend.workflows, card.skills);
+    return { ...value, card: { ...card, skills }, cancelOnTerminal: value.cancelOnTerminal ?? "error" };
   });
 
 const redis = z
@@ -196,7 +237,12 @@ const push = z
     configsPerTask: count("Push configs of one task", 5, 1, 100),
     registration: bucket("Registrations of one endpoint", 0.1, 10),
     attempts: count("Attempts of one push before it is dead", 6, 1, 100),
-    baseSeconds: seconds("Delay after the first failed attempt; doubles with each, with full jitter", 2, 0, 86_400),
+    baseSeconds: seconds(
+      "Delay after the first failed attempt; doubles with each, with full jitter",
+      2,
+      0,
+      86_400,
+    ),
     capSeconds: seconds("Longest delay between attempts", 300, 0, 86_400),
     retryAfterCapSeconds: seconds("Longest Retry-After of a receiver that is honoured", 3600, 0, 86_400),
     timeoutSeconds: seconds("The one time limit of an attempt, name resolution included", 10, 0.05, 60),
@@ -251,6 +297,12 @@ export const configSchema = z.strictObject({
         .describe(
           "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
         ),
+      people,
+      audience: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("`aud` of the ID tokens of `people`; none of an issuer's `audiences`. Required with `people`."),
     })
     .prefault({}),
   publicUrl: z
@@ -346,6 +398,9 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   push: push.prefault({}),
+  identity: identity.prefault({}),
+  onboarding: onboarding.prefault({}),
+  cards: cards.prefault({}),
   retention: z
     .strictObject({ terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1) })
     .prefault({}),

@@ -1,6 +1,7 @@
 /** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
 import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
 import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
+import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Backend } from "../backends/backend.ts";
@@ -8,14 +9,17 @@ import { startSweeper } from "../backends/todo/sweeper.ts";
 import { TodoBackend } from "../backends/todo/todo-backend.ts";
 import type { Config } from "../config/schema.ts";
 import { createAdminAuthenticator, EndpointAuthenticator } from "../identity/authenticate.ts";
+import type { Push } from "../push/push.ts";
 import { createA2AService } from "../service/a2a.ts";
 import { createEndpointService } from "../service/admin/endpoint-service.ts";
+import { createPushService } from "../service/admin/push-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
 import { agentCard } from "../service/card.ts";
 import { withLegacyInterfaces } from "../service/card-v03.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { OpenStreams } from "../service/open-streams.ts";
+import { createPushConfigHandlers } from "../service/push-configs.ts";
 import { createWorkerService } from "../service/worker/worker-service.ts";
 import type { RedisConnection } from "../store/connection.ts";
 import { EndpointStore } from "../store/endpoints.ts";
@@ -32,6 +36,8 @@ export interface CoreOptions {
   readonly config: Config;
   readonly redis: RedisConnection;
   readonly adminToken: string;
+  /** Absent: push is not offered. */
+  readonly push: Push | undefined;
   /** Base of the addresses in cards; known once the listener is. */
   publicUrl(): string;
   onError(error: unknown): void;
@@ -50,7 +56,7 @@ export interface Core {
 }
 
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const { config, redis } = options;
+  const { config, redis, push } = options;
   const todos = new TodoStore(redis);
   const tasks = new TaskStore(redis);
   const endpoints = new EndpointStore(redis);
@@ -83,13 +89,15 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     strictVersions: config.versions.strict,
   });
   const streamBuffer = config.streams.buffer;
+  const tokenSecret = await pageTokenSecret(redis);
   const a2aService = createA2AService({
     agents,
     tasks,
     feed,
     streams,
     slots: new StreamSlots(redis, config.streams.perEndpoint),
-    pageTokenSecret: await pageTokenSecret(redis),
+    push: createPushConfigHandlers({ push, agents, tasks, pageTokenSecret: tokenSecret }),
+    pageTokenSecret: tokenSecret,
     maxWaitMs: config.send.maxWaitSeconds * 1000,
     streamBuffer,
     endOnInputRequired: config.streams.endOnInputRequired,
@@ -131,6 +139,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     { a2a: false },
   );
 
+  adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
+
   const sweeper = startSweeper(todos, {
     agents: agents.all,
     intervalMs: config.leases.sweepSeconds * 1000,
@@ -149,7 +159,11 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       if (!agents.has(asked)) return undefined;
       const isDefault = asked === config.defaultAgent;
       return withLegacyInterfaces(
-        agentCard(agents.get(asked), { publicUrl: options.publicUrl(), isDefault }),
+        agentCard(agents.get(asked), {
+          publicUrl: options.publicUrl(),
+          isDefault,
+          push: push !== undefined,
+        }),
       );
     },
     async stop() {

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
+import { createPush } from "../push/push.ts";
+import { openSecretBox } from "../push/secret-key.ts";
 import { connectRedis } from "../store/connection.ts";
 import { createCardHandler } from "../transports/card.ts";
 import { createConnectHandler } from "../transports/connect.ts";
@@ -14,6 +17,7 @@ import { createCore } from "./core.ts";
 import { type Listener, startListener } from "./listener.ts";
 import type { ServerLog } from "./log.ts";
 import { createProbeHandler } from "./probes.ts";
+import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
 
 export interface GatewayOptions {
@@ -59,7 +63,25 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
 
     let listener: Listener | undefined;
     const publicUrl = () => (config.publicUrl ?? listener?.url ?? "").replace(/\/+$/, "");
-    const core = await createCore({ config, redis, adminToken, publicUrl, onError });
+    const box = await openSecretBox(config, source.embedded);
+    if (box === undefined && config.push.enabled === undefined) {
+      log?.warn({}, "push notifications are off: push.secretKey is needed with a Redis that is not embedded");
+    }
+    let ownListeners: { readonly address: string; readonly port: number }[] = [];
+    const push =
+      box === undefined
+        ? undefined
+        : createPush({
+            config,
+            redis,
+            target: source.target,
+            box,
+            printers: pushPrinters,
+            ownListeners: () => ownListeners,
+            ...(log === undefined ? {} : { log }),
+          });
+    if (push !== undefined) undo.push(() => push.stop());
+    const core = await createCore({ config, redis, adminToken, push, publicUrl, onError });
     undo.push(() => core.stop());
 
     let draining = false;
@@ -67,7 +89,8 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       if (draining) return ["shutting down"];
       if (!durable) return ["Redis keeps no append-only file"];
       const answer = await Promise.race([redis.run("baton:", ["PING"]).catch(() => null), after(1000)]);
-      return answer === null ? ["Redis does not answer"] : [];
+      if (answer === null) return ["Redis does not answer"];
+      return (await push?.problems()) ?? [];
     };
 
     const { dispatcher, adminDispatcher } = core;
@@ -106,6 +129,11 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       ...(log === undefined ? {} : { log }),
     });
     undo.push(() => admin.close());
+    ownListeners = [
+      { address: config.listen.host, port: main.port },
+      { address: config.admin.host, port: admin.port },
+    ].flatMap(({ address, port }) => (isIP(address) === 0 ? ownNames(port) : [{ address, port }]));
+    await push?.start();
 
     let stopping: Promise<void> | undefined;
     return {
@@ -130,6 +158,14 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     await undoAll();
     throw error;
   }
+}
+
+/** A host name to listen on may stand for any address of this machine. */
+function ownNames(port: number): { readonly address: string; readonly port: number }[] {
+  return [
+    { address: "0.0.0.0", port },
+    { address: "::", port },
+  ];
 }
 
 function tlsOf(config: Config): { tls?: { cert: Buffer; key: Buffer } } {

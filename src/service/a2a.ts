@@ -21,6 +21,7 @@ import {
 } from "../domain/message-rules.ts";
 import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
 import { isTerminal } from "../domain/todo.ts";
+import type { PushRegistration } from "../store/push-configs.ts";
 import type { StreamSlots } from "../store/stream-slots.ts";
 import type { Subscription, TaskFeed } from "../store/task-feed.ts";
 import {
@@ -35,6 +36,7 @@ import type { Call, Handlers } from "./call.ts";
 import { acceptedInputModes } from "./card.ts";
 import { awaitAnswer, followTask } from "./follow-task.ts";
 import type { OpenStreams } from "./open-streams.ts";
+import type { PushConfigHandlers } from "./push-configs.ts";
 
 export interface A2AServiceOptions {
   readonly agents: AgentDirectory;
@@ -42,6 +44,7 @@ export interface A2AServiceOptions {
   readonly feed: TaskFeed;
   readonly streams: OpenStreams;
   readonly slots: StreamSlots;
+  readonly push: PushConfigHandlers;
   readonly pageTokenSecret: Buffer;
   /** Longest wait of a blocking send, in milliseconds; 0 never waits. */
   readonly maxWaitMs: number;
@@ -65,13 +68,23 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
   ): Promise<{ snapshot: TaskSnapshot; subscription: Subscription | undefined }> {
     const agent = agents.get(call.agent);
     const message = checkSend(request, call, agent);
+    const push: PushRegistration | undefined = await options.push.fromSend(request, call);
     const historyLength = historyLimit(request.configuration?.historyLength);
     const isReply = message.taskId !== "";
     const taskId = isReply ? message.taskId : `td_${randomUUID()}`;
     const subscribe = (id: string) => feed.subscribe(agent.name, id, options.streamBuffer);
     let subscription = listen ? await subscribe(taskId) : undefined;
     try {
-      const input = { agent, caller: call.caller, taskId, message, request, historyLength };
+      const registration = push === undefined ? {} : { push };
+      const input = {
+        agent,
+        caller: call.caller,
+        taskId,
+        message,
+        request,
+        historyLength,
+        ...registration,
+      };
       const snapshot = isReply
         ? await agent.backend.reply(input)
         : await agent.backend.start({ ...input, contextId: message.contextId || randomUUID() });
@@ -227,19 +240,15 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       }
     },
 
-    createTaskPushNotificationConfig: async () => refusePush(),
-    getTaskPushNotificationConfig: async () => refusePush(),
-    listTaskPushNotificationConfigs: async () => refusePush(),
-    deleteTaskPushNotificationConfig: async () => refusePush(),
+    createTaskPushNotificationConfig: options.push.createTaskPushNotificationConfig,
+    getTaskPushNotificationConfig: options.push.getTaskPushNotificationConfig,
+    listTaskPushNotificationConfigs: options.push.listTaskPushNotificationConfigs,
+    deleteTaskPushNotificationConfig: options.push.deleteTaskPushNotificationConfig,
 
     async getExtendedAgentCard() {
       throw new BatonError("UnsupportedOperation", "this agent has no extended card");
     },
   };
-}
-
-function refusePush(): never {
-  throw new BatonError("PushNotificationNotSupported", "push notifications are not offered by this agent");
 }
 
 function requireStreaming(call: Call): void {
@@ -258,7 +267,6 @@ function checkSend(request: SendMessageRequest, call: Call, agent: ServedAgent):
     throw new BatonError("Forbidden", "the endpoint may not send messages");
   }
   const message = checkClientMessage(request);
-  if (request.configuration?.taskPushNotificationConfig !== undefined) refusePush();
   if (agent.config.acceptInputModes === "card")
     checkMediaTypes(message.parts, acceptedInputModes(agent.config));
   return message;

@@ -48,6 +48,8 @@ export interface Call {
   readonly deadlineAt?: number;
   /** Correlates the answer, the logs and the trace; sent as `x-request-id`. */
   readonly requestId: string;
+  /** W3C trace context of the request; absent: none. */
+  readonly traceparent?: string;
   /** The client's position in the task log, for a resumed stream; absent: from now. */
   readonly lastEventId?: string;
   /** Headers (HTTP) or leading metadata (gRPC) of the answer. Set before the first message of a stream. */

@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema, type AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../backends/backend.ts";
 import type { AgentConfig } from "../config/schema.ts";
+import { PUSH_DELIVERY_DESCRIPTION, PUSH_DELIVERY_URI } from "../push/extension.ts";
 
 /** Media types that the agent or one of its skills takes (A2A-37). */
 export function acceptedInputModes(config: AgentConfig): readonly string[] {
@@ -18,6 +19,8 @@ export interface CardOptions {
   readonly publicUrl: string;
   /** The default agent stands at the root; any other is named by its tenant. */
   readonly isDefault: boolean;
+  /** Push notifications are offered. */
+  readonly push: boolean;
 }
 
 /** The public card of an agent: what the operator wrote, and what is really served (A2A-178, SB-68). */
@@ -40,7 +43,14 @@ export function agentCard(agent: Agent, options: CardOptions): AgentCard {
     ...(card.provider === undefined ? {} : { provider: card.provider }),
     ...(card.documentationUrl === undefined ? {} : { documentationUrl: card.documentationUrl }),
     ...(card.iconUrl === undefined ? {} : { iconUrl: card.iconUrl }),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    capabilities: {
+      streaming: true,
+      pushNotifications: options.push,
+      extendedAgentCard: false,
+      extensions: options.push
+        ? [{ uri: PUSH_DELIVERY_URI, description: PUSH_DELIVERY_DESCRIPTION, required: false }]
+        : [],
+    },
     securitySchemes: {
       bearer: {
         scheme: {

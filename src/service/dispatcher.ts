@@ -152,6 +152,7 @@ export class Dispatcher {
     const version = registration.a2a ? negotiateVersion(meta, versions, strictVersions) : "1.0";
     const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
     const lastEventId = meta.header("a2a-last-event-id") ?? meta.header("last-event-id");
+    const traceparent = meta.header("traceparent");
     const call: Call = {
       caller,
       agent,
@@ -163,6 +164,7 @@ export class Dispatcher {
       responseHeaders: new Headers(),
       ...(meta.deadlineAt === undefined ? {} : { deadlineAt: meta.deadlineAt }),
       ...(lastEventId === undefined ? {} : { lastEventId }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     };
     call.responseHeaders.set("x-request-id", call.requestId);
     await this.#options.admit?.(call, method);

@@ -44,7 +44,12 @@ export class PushDeadLetterStore {
   /** Newest first; `before` (exclusive) and `since` bound the time of death, in milliseconds. */
   async list(
     agent: string,
-    query: { readonly taskId?: string; readonly since?: number; readonly before?: number; readonly limit: number },
+    query: {
+      readonly taskId?: string;
+      readonly since?: number;
+      readonly before?: number;
+      readonly limit: number;
+    },
   ): Promise<DeadLetter[]> {
     return this.#read(agent, {
       id: "",

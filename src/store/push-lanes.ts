@@ -113,7 +113,9 @@ export class PushLaneStore {
   }
 
   /** Moves a batch from the outbox to its lanes; `more` where the batch was full. */
-  async relay(agent: string): Promise<{ readonly moved: number; readonly more: boolean; readonly turns: LaneTurn[] }> {
+  async relay(
+    agent: string,
+  ): Promise<{ readonly moved: number; readonly more: boolean; readonly turns: LaneTurn[] }> {
     const { depth, deadMs, deadCount } = this.#limits;
     const args = { limit: RELAY_BATCH, depth, grace: GRACE_MS, ttl: deadMs, deadlimit: deadCount };
     const [moved, ...turns] = listOf(await runScript(this.#redis, "push_relay", agent, args));
@@ -188,7 +190,13 @@ export class PushLaneStore {
     await this.#redis.subscribe(pushGoneChannel(agent), (payload) => callback(payload.toString()));
   }
 
-  async #host(verb: string, host: string, limits: HostLimits, reserved: boolean, probeMs: number): Promise<Admission> {
+  async #host(
+    verb: string,
+    host: string,
+    limits: HostLimits,
+    reserved: boolean,
+    probeMs: number,
+  ): Promise<Admission> {
     const reply = await runKeyedScript(this.#redis, "push_host", pushHostKey(host), {
       verb,
       rate: limits.perSecond,

@@ -82,7 +82,17 @@ export type ScriptName =
   | "push_dead"
   | "push_replay"
   | "push_purge"
-  | "push_lanes";
+  | "push_lanes"
+  | "run_intent"
+  | "run_created"
+  | "run_drop"
+  | "run_read"
+  | "run_message"
+  | "run_apply"
+  | "run_take"
+  | "run_lease"
+  | "run_ended"
+  | "run_purge";
 
 /** Scripts on keys that belong to no agent. */
 export type KeyedScriptName = "bucket" | "slot" | "push_host";

@@ -55,6 +55,7 @@ export class TodoBackend implements Backend {
       historyLength: input.historyLength,
       rejectWith: undefined,
       actor: caller.name,
+      push: input.push,
     });
     if (result.kind === "mismatch") throw messageIdReused();
     return result.snapshot;
@@ -69,6 +70,7 @@ export class TodoBackend implements Backend {
       bodyHash: contentHash(input.message, request.metadata),
       historyLength: input.historyLength,
       actor: caller.name,
+      push: input.push,
     });
     switch (result.kind) {
       case "accepted":
@@ -84,6 +86,11 @@ export class TodoBackend implements Backend {
         });
       case "mismatch":
         throw messageIdReused();
+      case "pushlimit":
+        throw invalidParams({
+          field: "configuration.taskPushNotificationConfig",
+          description: "the task has as many push configs as it may",
+        });
     }
   }
 

@@ -6,7 +6,7 @@
 --       'a', artifact id, Artifact bytes, '', '', ''. `fence` '' is for a reader that does not follow the run.
 -- Answers {'ok', rv}, {'notfound'}, {'terminal'}, {'fenced'} or {'moved'}.
 -- @args id fence rv cursor view actor
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local t = load(A.id)
 if t == nil or t.run == nil then return { 'notfound' } end

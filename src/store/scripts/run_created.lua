@@ -4,7 +4,7 @@
 -- Answers {'ok'|'replay', Task bytes, seq, A2A state, fence}, {'gone'} without an intent, {'taken'} where the host handed
 -- out the id of somebody else's run.
 -- @args msgkey runid state view meta holder ttl history
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local function answer(word, t)
   return { word, task_bytes(t, tonumber(A.history), true), t.seq, t.a2a, word == 'ok' and t.rfence or '0' }
@@ -44,6 +44,10 @@ redis.call('SET', A.msgkey, t.id .. '|' .. intent.bodyhash)
 redis.call('DEL', intent_key(A.msgkey))
 redis.call('ZREM', INTENTS, A.msgkey)
 add_history(t, placed(t, intent.message))
+-- Before the first event, so that it is pushed too (A2A-40).
+if intent.push ~= '' then
+  add_config(t, t.owner, intent.pushid, intent.pushref, intent.push, intent.pushsecret, 1)
+end
 set_status(t, tonumber(A.state), nil, t.meta, nil)
 audit(t, 'create', intent.actor, nil)
 save(t)

@@ -1,7 +1,7 @@
 -- Takes back the intent of a run that the host surely did not make.
 -- KEYS  1 agent prefix
 -- @args msgkey
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local seen = redis.call('GET', A.msgkey)
 if seen and string.sub(seen, 1, 2) == '?|' then

@@ -2,7 +2,7 @@
 -- KEYS  1 agent prefix
 -- Answers pairs of run id and credential name.
 -- @args interval limit
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local out = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDED, '-inf', now - tonumber(A.interval), 'LIMIT', 0, tonumber(A.limit))) do

@@ -3,7 +3,7 @@
 -- ARGV  the named ones, then pairs of run id and fence.
 -- Answers the ids that are no longer the caller's.
 -- @args holder ttl release
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local lost = {}
 for i = ARGS + 1, #ARGV, 2 do

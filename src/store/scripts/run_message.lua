@@ -3,8 +3,8 @@
 -- KEYS  1 agent prefix
 -- Answers {'ok', fields} to a check; {'ok'|'replay', Task bytes, seq, A2A state}; {'notfound'}, {'context'}, {'terminal'},
 -- {'mismatch'}.
--- @args id commit caller shared queues context message msgkey bodyhash history actor
--- @include wire retry_metadata task run
+-- @args id commit caller shared queues context message msgkey bodyhash history actor push pushid pushref pushsecret pushlimit
+-- @include wire retry_metadata task push run
 
 local t = load(A.id)
 if t == nil or t.run == nil or not visible(t, A.caller, A.shared, A.queues) then return { 'notfound' } end
@@ -22,6 +22,9 @@ if A.commit == '' then
   return { 'ok', run_view(t) }
 end
 
+if A.push ~= '' and not TERMINAL[tonumber(t.a2a)] then
+  add_config(t, A.caller, A.pushid, A.pushref, A.push, A.pushsecret, tonumber(A.pushlimit))
+end
 redis.call('SET', A.msgkey, A.id .. '|' .. A.bodyhash, 'PX', DEDUP_MS)
 -- The question comes before its answer. It stays the status until the run moves, and is not made history twice.
 if t.smsg and not t.smsgkept and not TERMINAL[tonumber(t.a2a)] then

@@ -2,7 +2,7 @@
 -- KEYS  1 agent prefix
 -- Answers {'ok', fields} or {'notfound'}.
 -- @args id internal caller shared queues
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local t = load(A.id)
 if t == nil or t.run == nil then return { 'notfound' } end

@@ -2,7 +2,7 @@
 -- KEYS  1 agent prefix
 -- Answers {fields of a run, ...}, then {fields of an intent, ...}.
 -- @args holder ttl limit
--- @include wire retry_metadata task run
+-- @include wire retry_metadata task push run
 
 local limit, ttl = tonumber(A.limit), tonumber(A.ttl)
 local runs, intents = {}, {}

@@ -1,0 +1,165 @@
+import { DelayedError, type Job, Queue, Worker } from "bullmq";
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import type { RedisTarget } from "../store/connection.ts";
+import type { LaneTurn } from "../store/push-lanes.ts";
+
+/** What a job says: which lane to work. No secret, no body, no URL (OW-45). */
+interface LaneJob {
+  readonly agent: string;
+  readonly ref: string;
+  readonly gen: number;
+}
+
+export interface LaneQueueOptions {
+  readonly target: RedisTarget;
+  readonly concurrency: number;
+  /** A worker that gives no sign of life for this long is taken for dead, in milliseconds. */
+  readonly leaseMs: number;
+  /** Works a lane; answers in how many milliseconds to come back. */
+  run(agent: string, turn: LaneTurn): Promise<number | undefined>;
+  onError(error: unknown): void;
+}
+
+const NAME = "lanes";
+/** The hash tag keeps all keys of the queue in one slot of a cluster. */
+const PREFIX = "{baton-push}";
+/** Longer pauses between reconnects made the first job after an outage late by as much (B2). */
+const RECONNECT_CAP_MS = 1000;
+/** After an error that is not the receiver's. */
+const ERROR_DELAY_MS = 500;
+
+/** The queue of lanes that want to be worked, on BullMQ: when, and by which process. What is sent stands in the lanes. */
+export class LaneQueue {
+  readonly #producer: Redis | Cluster;
+  readonly #consumer: Redis | Cluster;
+  readonly #queue: Queue<LaneJob>;
+  readonly #worker: Worker<LaneJob>;
+  #lastFetchAt = Date.now();
+
+  constructor(options: LaneQueueOptions) {
+    const { target, onError } = options;
+    // A producer that cannot reach Redis fails at once: the lane is found again by its due time.
+    this.#producer = connect(target, { maxRetriesPerRequest: 1, enableOfflineQueue: false });
+    this.#consumer = connect(target, { maxRetriesPerRequest: null });
+    for (const client of [this.#producer, this.#consumer]) client.on("error", onError);
+    this.#queue = new Queue<LaneJob>(NAME, {
+      connection: this.#producer,
+      prefix: PREFIX,
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+      streams: { events: { maxLen: 100 } },
+    });
+    this.#queue.on("error", onError);
+    this.#worker = new Worker<LaneJob>(
+      NAME,
+      (job, token) => {
+        this.#lastFetchAt = Date.now();
+        return work(job, token, options);
+      },
+      {
+        connection: this.#consumer,
+        prefix: PREFIX,
+        concurrency: options.concurrency,
+        lockDuration: options.leaseMs,
+        stalledInterval: options.leaseMs,
+        // Being interrupted is not the job's fault; the lane counts its attempts itself (D4).
+        maxStalledCount: 1_000_000,
+        drainDelay: 5,
+        autorun: true,
+      },
+    );
+    this.#worker.on("error", onError);
+  }
+
+  /** When this process last got a job, in milliseconds since the epoch: a worker can be connected and silent (B4). */
+  get lastFetchAt(): number {
+    return this.#lastFetchAt;
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all([this.#queue.waitUntilReady(), this.#worker.waitUntilReady()]);
+  }
+
+  /** Queues lanes; one that is queued already under the same number stays as it is. */
+  async add(agent: string, turns: readonly LaneTurn[]): Promise<void> {
+    if (turns.length === 0) return;
+    await this.#queue.addBulk(
+      turns.map(({ ref, gen }) => ({
+        name: "lane",
+        data: { agent, ref, gen },
+        opts: { jobId: `lane-${ref}-${gen}` },
+      })),
+    );
+  }
+
+  /** Fetches no more jobs; those at work go on. */
+  async pause(): Promise<void> {
+    await this.#worker.pause(true);
+  }
+
+  /** Waits for the jobs at work, then closes queue and clients (B14). BullMQ leaves clients that it was given open. */
+  async close(): Promise<void> {
+    await this.#worker.close();
+    await this.#queue.close();
+    for (const client of [this.#consumer, this.#producer]) {
+      await client.quit().catch(() => client.disconnect());
+    }
+  }
+}
+
+async function work(job: Job<LaneJob>, token: string | undefined, options: LaneQueueOptions): Promise<void> {
+  const { agent, ref, gen } = job.data;
+  let delayMs: number | undefined;
+  try {
+    delayMs = await options.run(agent, { ref, gen });
+  } catch (error) {
+    options.onError(error);
+    delayMs = ERROR_DELAY_MS;
+  }
+  if (delayMs === undefined) return;
+  await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token);
+  throw new DelayedError();
+}
+
+function connect(
+  target: RedisTarget,
+  extra: Pick<RedisOptions, "maxRetriesPerRequest" | "enableOfflineQueue">,
+) {
+  const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_CAP_MS);
+  const base: RedisOptions = { ...extra, retryStrategy, lazyConnect: false };
+  switch (target.kind) {
+    case "single":
+      return new Redis(target.url, base);
+    case "socket":
+      return new Redis({ ...base, path: target.path });
+    case "sentinel":
+      return new Redis({
+        ...base,
+        ...credentialsOf(target),
+        name: target.name,
+        sentinels: target.nodes.map(({ host, port }) => ({ host, port })),
+        sentinelRetryStrategy: retryStrategy,
+      });
+    case "cluster": {
+      const options: ClusterOptions = {
+        clusterRetryStrategy: retryStrategy,
+        enableOfflineQueue: extra.enableOfflineQueue ?? true,
+        redisOptions: {
+          ...extra,
+          ...credentialsOf(target),
+          ...(target.tls === true ? { tls: {} } : {}),
+        },
+      };
+      return new Cluster(
+        target.nodes.map(({ host, port }) => ({ host, port })),
+        options,
+      );
+    }
+  }
+}
+
+function credentialsOf(target: { readonly username?: string; readonly password?: string }) {
+  return {
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password }),
+  };
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { fromBinary, type JsonObject } from "@bufbuild/protobuf";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { PushVersion } from "../store/push-configs.ts";
+import type { LaneHead } from "../store/push-lanes.ts";
+import { type PushContent, referencesOf, taskReferencesOf } from "./content.ts";
+import { PUSH_DELIVERY_URI, PUSH_HEADER } from "./extension.ts";
+import type { PushSecret } from "./secret-box.ts";
+
+/** Prints bodies as the version's HTTP+JSON binding does; given by the layer that knows the bindings. */
+export interface BodyPrinters {
+  /** One StreamResponse, as a stream sends it (A2A-191). */
+  event(event: StreamResponse): string;
+  /** A 0.3 Task with `kind` (a2a.md section 6); absent where 0.3 is not served. */
+  task03?(task: Task): string;
+}
+
+export interface PushRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const CONTENT_TYPE: Readonly<Record<PushVersion, string>> = {
+  "1.0": "application/a2a+json",
+  "0.3": "application/json",
+};
+
+/**
+ * The request of one attempt. Headers follow design.md section 7 (token and authentication) and the extension
+ * push-delivery; there is no signature, whatever else Baton speaks to (OW-51).
+ */
+export function pushRequest(
+  head: LaneHead,
+  secret: PushSecret,
+  printers: BodyPrinters,
+  content: PushContent,
+): PushRequest {
+  const headers = {
+    "content-type": CONTENT_TYPE[head.version],
+    "user-agent": "baton-push",
+    [PUSH_HEADER.version]: head.version,
+    [PUSH_HEADER.sequence]: String(head.seq),
+    [PUSH_HEADER.id]: notificationId(head.taskId, head.seq),
+    [PUSH_HEADER.attempt]: String(head.attempts + 1),
+    traceparent: traceparent(head.config.trace),
+    ...credentialHeaders(head, secret),
+  };
+  const body =
+    head.version === "1.0" ? eventBody(head, printers, content) : taskBody(head, printers, content);
+  return { headers, body };
+}
+
+export function notificationId(taskId: string, seq: number): string {
+  return `${taskId}/${seq}`;
+}
+
+/** `authentication` before token (OW-43, OW-44); 0.3 receivers look for the token header in any case. */
+function credentialHeaders(head: LaneHead, secret: PushSecret): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const { scheme } = head.config;
+  const { token, credentials } = secret;
+  if (scheme !== undefined) {
+    headers.authorization = credentials === undefined ? scheme : `${scheme} ${credentials}`;
+  }
+  if (token === undefined) return headers;
+  if (head.version === "0.3") headers[PUSH_HEADER.token] = token;
+  else if (scheme === undefined) {
+    headers.authorization = `Bearer ${token}`;
+    headers[PUSH_HEADER.token] = token;
+  }
+  return headers;
+}
+
+function eventBody(head: LaneHead, printers: BodyPrinters, content: PushContent): string {
+  const whole = fromBinary(StreamResponseSchema, head.bytes);
+  const event = content === "full" ? whole : referencesOf(whole);
+  const { payload } = event;
+  if (payload.case === "statusUpdate" || payload.case === "artifactUpdate") {
+    const note: JsonObject = { sequence: head.seq, notificationId: notificationId(head.taskId, head.seq) };
+    payload.value.metadata = { ...payload.value.metadata, [PUSH_DELIVERY_URI]: note };
+  }
+  return printers.event(event);
+}
+
+function taskBody(head: LaneHead, printers: BodyPrinters, content: PushContent): string {
+  if (printers.task03 === undefined) throw new Error("A2A 0.3 is not served");
+  const task = fromBinary(TaskSchema, head.bytes);
+  return printers.task03(content === "full" ? task : taskReferencesOf(task));
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/;
+
+/** Whether a text is a W3C trace context that may be kept and sent on. */
+export function isTraceparent(text: string): boolean {
+  const trace = TRACEPARENT.exec(text)?.[1];
+  return trace !== undefined && !/^0+$/.test(trace);
+}
+
+/** A span of our own in the trace of the call that registered the config, or in a new one. */
+function traceparent(registered: string | undefined): string {
+  const [, trace, flags] = TRACEPARENT.exec(registered ?? "") ?? [];
+  return `00-${trace ?? randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-${flags ?? "00"}`;
+}
