@@ -1,0 +1,7 @@
+export type HostMajor = 1 | 2;
+
+/** The path of a run, or of something below it. Every segment is percent-encoded: a v2 run id holds a slash. */
+export function runPath(major: HostMajor, runId: string, ...below: readonly string[]): string {
+  const segments = ["runs", runId, ...below].map(encodeURIComponent);
+  return `${major === 1 ? "/v1" : ""}/${segments.join("/")}`;
+}

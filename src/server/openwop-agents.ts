@@ -1,0 +1,47 @@
+import { HostLink } from "../backends/openwop/host-link.ts";
+import { OpenWopBackend } from "../backends/openwop/openwop-backend.ts";
+import type { Config } from "../config/schema.ts";
+import type { RedisConnection } from "../store/connection.ts";
+import { RunStore } from "../store/runs.ts";
+import type { TaskStore } from "../store/tasks.ts";
+
+/** The agents of this gateway whose work is done by OpenWOP hosts. */
+export interface OpenWopAgents {
+  readonly runs: RunStore;
+  backendOf(agent: string): OpenWopBackend | undefined;
+  linkOf(agent: string): HostLink | undefined;
+  /** Begins to follow runs. */
+  start(): void;
+  /** Lets go of the runs, for another replica to take at once. */
+  stop(): Promise<void>;
+}
+
+export function createOpenWopAgents(options: {
+  readonly config: Config;
+  readonly redis: RedisConnection;
+  readonly tasks: TaskStore;
+  onError(error: unknown): void;
+}): OpenWopAgents {
+  const { redis, tasks, onError } = options;
+  const runs = new RunStore(redis);
+  const agents = new Map<string, { readonly link: HostLink; readonly backend: OpenWopBackend }>();
+  for (const [name, { backend }] of Object.entries(options.config.agents)) {
+    if (backend === "todo") continue;
+    const link = new HostLink(name, backend);
+    agents.set(name, { link, backend: new OpenWopBackend({ link, runs, tasks, onError }) });
+  }
+  return {
+    runs,
+    backendOf: (agent) => agents.get(agent)?.backend,
+    linkOf: (agent) => agents.get(agent)?.link,
+    start() {
+      for (const { backend } of agents.values()) backend.followers.start();
+    },
+    async stop() {
+      for (const { backend, link } of agents.values()) {
+        await backend.followers.stop();
+        await link.close();
+      }
+    },
+  };
+}
