@@ -11,12 +11,14 @@ import { BatonError, type FieldViolation, invalidParams } from "./errors.ts";
 
 /** Longest id that a client may send, in characters; ids are opaque otherwise (A2A-56). */
 const MAX_ID = 128;
+/** Task ids may be another system's: a run id of OpenWOP v2 has up to 262 characters. */
+const MAX_TASK_ID = 512;
 const MAX_TITLE = 200;
 
-function idViolation(field: string, id: string): FieldViolation[] {
+function idViolation(field: string, id: string, max = MAX_ID): FieldViolation[] {
   if (id === "") return [];
   if (id.trim() === "") return [{ field, description: "must not be blank" }];
-  if (id.length > MAX_ID) return [{ field, description: `must have at most ${MAX_ID} characters` }];
+  if (id.length > max) return [{ field, description: `must have at most ${max} characters` }];
   return [];
 }
 
@@ -26,7 +28,7 @@ export function checkClientMessage(request: SendMessageRequest): Message {
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   const violations: FieldViolation[] = [
     ...idViolation("message.messageId", message.messageId),
-    ...idViolation("message.taskId", message.taskId),
+    ...idViolation("message.taskId", message.taskId, MAX_TASK_ID),
     ...idViolation("message.contextId", message.contextId),
   ];
   if (message.role !== Role.USER)

@@ -30,6 +30,7 @@ import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
+import { createOpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
 export interface CoreOptions {
@@ -64,8 +65,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const bells = new QueueBells(redis);
   const streams = new OpenStreams();
   const todoBackend: Backend = new TodoBackend(todos, { maxAttempts: config.retries.maxAttempts });
+  const openwop = createOpenWopAgents({ config, redis, tasks, onError: options.onError });
   const agents = new AgentDirectory(
-    Object.entries(config.agents).map(([name, agent]) => ({ name, config: agent, backend: todoBackend })),
+    Object.entries(config.agents).map(([name, agent]) => ({
+      name,
+      config: agent,
+      backend: openwop.backendOf(name) ?? todoBackend,
+    })),
     config.defaultAgent,
   );
 
@@ -142,12 +148,14 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
 
   const sweeper = startSweeper(todos, {
-    agents: agents.all,
+    agents: agents.all.filter((agent) => agent.config.backend === "todo"),
     intervalMs: config.leases.sweepSeconds * 1000,
     interruptLimitMs: config.interrupts.limitSeconds * 1000,
     retentionMs: config.retention.terminalSeconds * 1000,
     onError: options.onError,
   });
+
+  openwop.start();
 
   return {
     dispatcher,
@@ -168,6 +176,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     },
     async stop() {
       await sweeper.stop();
+      await openwop.stop();
       feed.close();
     },
   };

@@ -89,8 +89,10 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
         ? await agent.backend.reply(input)
         : await agent.backend.start({ ...input, contextId: message.contextId || randomUUID() });
       if (subscription !== undefined && snapshot.task.id !== taskId) {
+        // The id was not known before: what happened until now is in a snapshot that is read after subscribing.
         subscription.close();
         subscription = await subscribe(snapshot.task.id);
+        return { snapshot: await read(call, snapshot.task.id, historyLength), subscription };
       }
       return { snapshot, subscription };
     } catch (error) {
@@ -105,6 +107,12 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     const snapshot = await tasks.read(agent.name, id, viewerOf(agent, call.caller), shape);
     if (snapshot === undefined) throw taskNotFound(id);
     return snapshot;
+  }
+
+  /** A task that mirrors another system's work is compared with it before it is shown (OW-12). */
+  async function refresh(call: Call, taskId: string): Promise<void> {
+    const agent = agents.get(call.agent);
+    await agent.backend.refresh?.({ agent, caller: call.caller, taskId });
   }
 
   /** A 0.3 event with INPUT_REQUIRED says that it is the last (A2A-163), so there the stream always ends. */
@@ -122,7 +130,8 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
 
   return {
     async sendMessage(request, call) {
-      const waitMs = waitFor(request, call, options.maxWaitMs);
+      const ownMaxMs = agents.get(call.agent).backend.maxWaitMs ?? options.maxWaitMs;
+      const waitMs = waitFor(request, call, Math.min(options.maxWaitMs, ownMaxMs));
       const { snapshot, subscription } = await accept(request, call, waitMs > 0);
       let task = snapshot.task;
       if (subscription !== undefined) {
@@ -151,6 +160,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       checkTaskId(request.id);
       const violations = historyLengthViolations(request.historyLength);
       if (violations.length > 0) throw invalidParams(...violations);
+      await refresh(call, request.id);
       return (await read(call, request.id, historyLimit(request.historyLength))).task;
     },
 
@@ -223,6 +233,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       let subscription: Subscription | undefined;
       try {
         subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
+        await refresh(call, request.id);
         const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
         if (snapshot === undefined) throw taskNotFound(request.id);
         // A 0.3 client that comes back too late gets the task, and then the end of the stream (A2A-171).
