@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Verb } from "../domain/caller.ts";
 
 const secret = z
   .union([
@@ -87,6 +88,22 @@ export const openwopBackend = z.strictObject({
   ),
 });
 
+/** What Baton serves in OpenWOP's own name besides the record of a task. */
+export const openwopSurface = z
+  .strictObject({
+    sampleSeams: z
+      .boolean()
+      .default(false)
+      .describe("Serve the sample seams of the OpenWOP conformance suite. For tests only."),
+    proxyAgent: z
+      .string()
+      .optional()
+      .describe(
+        "Agent whose host is passed through to: `/.well-known/openwop` with the a2a block added, and the run routes. Callers reach every run of the host that is not another caller's task. Default: none.",
+      ),
+  })
+  .describe("OpenWOP paths; see docs/openwop.md.");
+
 export type OpenWopConfig = z.infer<typeof openwopBackend>;
 export type SecretSource = OpenWopConfig["credential"];
 
@@ -98,6 +115,7 @@ interface Skill {
   examples: string[];
   inputModes: string[];
   outputModes: string[];
+  verbs?: Verb[] | undefined;
 }
 
 /** The skills of an agent on a host: what is routed and nothing else, in that order, as the operator described it (OW-5). */

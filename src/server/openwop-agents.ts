@@ -7,6 +7,8 @@ import type { TaskStore } from "../store/tasks.ts";
 
 /** The agents of this gateway whose work is done by OpenWOP hosts. */
 export interface OpenWopAgents {
+  /** How many there are. */
+  readonly size: number;
   readonly runs: RunStore;
   backendOf(agent: string): OpenWopBackend | undefined;
   linkOf(agent: string): HostLink | undefined;
@@ -31,6 +33,7 @@ export function createOpenWopAgents(options: {
     agents.set(name, { link, backend: new OpenWopBackend({ link, runs, tasks, onError }) });
   }
   return {
+    size: agents.size,
     runs,
     backendOf: (agent) => agents.get(agent)?.backend,
     linkOf: (agent) => agents.get(agent)?.link,
