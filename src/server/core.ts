@@ -30,7 +30,7 @@ import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
-import { createOpenWopAgents } from "./openwop-agents.ts";
+import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
 export interface CoreOptions {
@@ -51,6 +51,8 @@ export interface Core {
   readonly adminDispatcher: Dispatcher;
   readonly streams: OpenStreams;
   readonly feed: TaskFeed;
+  readonly agents: AgentDirectory;
+  readonly openwop: OpenWopAgents;
   /** The card of an agent, or of the default agent for an empty name. */
   cardOf(name: string): AgentCard | undefined;
   stop(): Promise<void>;
@@ -162,17 +164,17 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     adminDispatcher,
     streams,
     feed,
+    agents,
+    openwop,
     cardOf(name) {
       const asked = name || config.defaultAgent;
       if (!agents.has(asked)) return undefined;
       const isDefault = asked === config.defaultAgent;
-      return withLegacyInterfaces(
-        agentCard(agents.get(asked), {
-          publicUrl: options.publicUrl(),
-          isDefault,
-          push: push !== undefined,
-        }),
-      );
+      const agent = agents.get(asked);
+      const card = agentCard(agent, { publicUrl: options.publicUrl(), isDefault, push: push !== undefined });
+      // Before a host of major 2 the older version may be spoken but not advertised (openwop.md section 4).
+      const { backend } = agent.config;
+      return backend !== "todo" && backend.major === 2 ? card : withLegacyInterfaces(card);
     },
     async stop() {
       await sweeper.stop();
@@ -185,7 +187,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 /** Limits on all calls are counted in small batches, to save round trips; sends are counted one by one. */
 function admissionLimits(config: Config): AdmissionLimits {
   const { perAddress, perEndpoint, send } = config.limits;
-  const batch = (burst: number) => Math.max(1, Math.floor(burst / 16));
+  const batch = (burst: number) => Math.min(500, Math.max(1, Math.floor(burst / 16)));
   return {
     perAddress: { name: "address", ...perAddress, batch: batch(perAddress.burst) },
     perEndpoint: { name: "endpoint", ...perEndpoint, batch: batch(perEndpoint.burst) },

@@ -2,11 +2,14 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
+import type { BatonError } from "../domain/errors.ts";
 import { createPush } from "../push/push.ts";
 import { openSecretBox } from "../push/secret-key.ts";
 import { connectRedis } from "../store/connection.ts";
 import { createCardHandler } from "../transports/card.ts";
 import { createConnectHandler } from "../transports/connect.ts";
+import { createHealth } from "../transports/grpc-health/health.ts";
+import { createReflection } from "../transports/grpc-reflection/reflection.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
 import { createRestHandler } from "../transports/rest/handler.ts";
 import { DEFAULT_SSE } from "../transports/sse.ts";
@@ -16,6 +19,7 @@ import { resolveAdminToken } from "./admin-token.ts";
 import { createCore } from "./core.ts";
 import { type Listener, startListener } from "./listener.ts";
 import type { ServerLog } from "./log.ts";
+import { createOpenWopHandlers } from "./openwop-handlers.ts";
 import { createProbeHandler } from "./probes.ts";
 import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
@@ -55,7 +59,8 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const source = await openRedisSource(config, (line) => log?.info({}, line));
     undo.push(() => source.stop());
     const onError = (error: unknown) => log?.error({ err: error }, "background work failed");
-    const redis = await connectRedis({ target: source.target, onError });
+    const replicas = { count: config.redis.waitReplicas, timeoutMs: config.redis.waitMilliseconds };
+    const redis = await connectRedis({ target: source.target, replicas, onError });
     undo.push(() => redis.close());
     const persistent = await isPersistent(redis);
     const durable = persistent || config.redis.persistence === "accept-loss";
@@ -97,13 +102,33 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const maxBodyBytes = config.limits.bodyBytes;
     const sse = { ...DEFAULT_SSE, keepAliveMs: config.streams.keepAliveSeconds * 1000 };
     const reserved = new Set<string>(RESERVED_AGENT_NAMES);
+    const shutdown = new AbortController();
+    const health = createHealth();
+    for (const service of dispatcher.services) health.set(service.typeName, "SERVING");
+    const plainServices = [health.routes, createReflection({ services: dispatcher.services })];
+    const connect = {
+      readMaxBytes: maxBodyBytes,
+      shutdown: shutdown.signal,
+      ...(log === undefined ? {} : { log }),
+    };
+    const answered = (error: BatonError) => {
+      if (error.kind === "Internal") log?.error({ err: error.cause ?? error }, "a call failed");
+    };
     listener = await startListener({
       host: config.listen.host,
       port: config.listen.port,
       handlers: [
         createCardHandler({ cardOf: (name) => core.cardOf(name) }),
-        createConnectHandler({ dispatcher, readMaxBytes: maxBodyBytes }),
-        createRestHandler({ dispatcher, service: A2AService, moreRoutes: v03Routes(), maxBodyBytes, sse }),
+        ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
+        createConnectHandler({ ...connect, dispatcher, plainServices }),
+        createRestHandler({
+          dispatcher,
+          service: A2AService,
+          moreRoutes: v03Routes(),
+          maxBodyBytes,
+          sse,
+          onError: answered,
+        }),
         createJsonRpcHandler({
           dispatcher,
           service: A2AService,
@@ -112,6 +137,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
           maxBodyBytes,
           earlyStreamErrors: config.streams.earlyErrors,
           sse,
+          onError: answered,
         }),
       ],
       ...tlsOf(config),
@@ -124,7 +150,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       port: config.admin.port,
       handlers: [
         createProbeHandler(readiness),
-        createConnectHandler({ dispatcher: adminDispatcher, readMaxBytes: maxBodyBytes }),
+        createConnectHandler({ ...connect, dispatcher: adminDispatcher }),
       ],
       ...(log === undefined ? {} : { log }),
     });
@@ -147,6 +173,8 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       stop(graceMs = DEFAULT_GRACE_MS) {
         stopping ??= (async () => {
           draining = true;
+          health.shutdown();
+          shutdown.abort();
           core.streams.drain();
           await main.drain(graceMs);
           await undoAll();

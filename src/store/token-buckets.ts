@@ -22,6 +22,7 @@ const MAX_HELD = 10_000;
 export class TokenBuckets {
   readonly #redis: RedisConnection;
   readonly #held = new Map<string, { tokens: number; readonly until: number }>();
+  readonly #drawing = new Map<string, Promise<number>>();
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
@@ -30,22 +31,44 @@ export class TokenBuckets {
   /** Takes a token; answers 0, or how many milliseconds to wait for one. */
   async take(limit: BucketLimit, subject: string): Promise<number> {
     const key = bucketKey(limit.name, subject);
-    const held = this.#held.get(key);
-    if (held !== undefined && held.tokens > 0 && held.until > Date.now()) {
-      held.tokens -= 1;
-      return 0;
+    if (limit.batch <= 1) return (await this.#draw(key, limit)).waitMs;
+    for (;;) {
+      const held = this.#held.get(key);
+      if (held !== undefined && held.tokens > 0 && held.until > Date.now()) {
+        held.tokens -= 1;
+        return 0;
+      }
+      // Of many calls at once, one draws a batch for all of them; each drawing its own would empty the bucket.
+      const drawing = this.#drawing.get(key);
+      if (drawing !== undefined) {
+        const waitMs = await drawing;
+        if (waitMs > 0) return waitMs;
+        continue;
+      }
+      const draw = this.#fill(key, limit);
+      this.#drawing.set(key, draw);
+      try {
+        const waitMs = await draw;
+        if (waitMs > 0) return waitMs;
+      } finally {
+        this.#drawing.delete(key);
+      }
     }
-    const args = { rate: limit.perSecond, burst: limit.burst, want: limit.batch };
-    const reply = await runKeyedScript(this.#redis, "bucket", key, args);
-    const [taken, waitMs] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (taken === undefined || taken === 0) return Math.max(1, waitMs ?? 1000);
-    if (taken > 1) {
+  }
+
+  async #fill(key: string, limit: BucketLimit): Promise<number> {
+    const { taken, waitMs } = await this.#draw(key, limit);
+    if (taken > 0) {
       if (this.#held.size >= MAX_HELD) this.#held.clear();
-      // Two calls at once may both have asked: what one of them holds already counts on.
-      const spare = this.#held.get(key);
-      const kept = spare !== undefined && spare.until > Date.now() ? spare.tokens : 0;
-      this.#held.set(key, { tokens: kept + taken - 1, until: Date.now() + HOLD_MS });
+      this.#held.set(key, { tokens: taken, until: Date.now() + HOLD_MS });
     }
-    return 0;
+    return waitMs;
+  }
+
+  async #draw(key: string, limit: BucketLimit): Promise<{ readonly taken: number; readonly waitMs: number }> {
+    const args = { rate: limit.perSecond, burst: limit.burst, want: Math.max(1, limit.batch) };
+    const reply = await runKeyedScript(this.#redis, "bucket", key, args);
+    const [taken = 0, waitMs = 1000] = Array.isArray(reply) ? reply.map(Number) : [];
+    return { taken, waitMs: taken > 0 ? 0 : Math.max(1, waitMs) };
   }
 }
