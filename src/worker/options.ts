@@ -55,7 +55,10 @@ export interface WorkerOptions {
   /** Told of every error that is not the handler's answer: the gateway away, an outcome that could not be delivered. */
   readonly onError?: (error: Error, todo?: Todo) => void;
 
-  /** Told of the outcome of every todo, after the gateway has it; `error` is what the handler threw. */
+  /**
+   * Told of the outcome of every todo, after the gateway has it. `error` is what the handler threw; or the
+   * {@link HandlerStopped} that made it stop, whatever came of that in the handler.
+   */
   readonly onOutcome?: (outcome: Outcome, todo: Todo, error?: unknown) => void;
 }
 

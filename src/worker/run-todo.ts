@@ -10,7 +10,7 @@ const FAILED_ATTEMPT = "The worker could not finish this attempt.";
 
 /**
  * Runs the handler on a todo and delivers what follows from it: a result completes it, an error spends the attempt, a
- * stop of the worker gives it back. Never rejects. `error` is what the handler threw.
+ * stop of the worker gives it back. Never rejects. `error` is why it did not complete, as in WorkerOptions.onOutcome.
  */
 export async function runTodo(
   hold: Hold,
@@ -25,7 +25,7 @@ export async function runTodo(
     return await settled(hold);
   } catch (error) {
     if (!hold.settling) await afterError(context, hold, error).catch((refusal) => giveUp(hold, refusal));
-    return { ...(await settled(hold)), error };
+    return { error, ...(await settled(hold)) };
   }
 }
 
@@ -48,6 +48,9 @@ function giveUp(hold: Hold, refusal: unknown): void {
 }
 
 /** The outcome, once the gateway has it; a handler may have left its own call running. */
-async function settled(hold: Hold): Promise<{ readonly outcome: Outcome }> {
-  return { outcome: await hold.ended };
+async function settled(hold: Hold): Promise<{ readonly outcome: Outcome; readonly error?: unknown }> {
+  const outcome = await hold.ended;
+  const { reason } = hold.signal;
+  const stopped = (outcome === "dropped" || outcome === "released") && reason instanceof HandlerStopped;
+  return stopped ? { outcome, error: reason } : { outcome };
 }

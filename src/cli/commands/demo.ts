@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
-import { setStage } from "../demo/stage.ts";
-import { demoSteps } from "../demo/steps.ts";
 import { EXIT } from "../exit.ts";
 
 /** A step that has not ended by then hangs, in milliseconds. */
@@ -17,6 +15,9 @@ export function demoCommand(): Command {
 }
 
 async function demo(options: { readonly json?: boolean }): Promise<void> {
+  // Read only here, as in `serve`: it brings the whole gateway.
+  const { setStage } = await import("../demo/stage.ts");
+  const { demoSteps } = await import("../demo/steps.ts");
   const json = options.json === true;
   const say = (text: string) => (json ? undefined : process.stdout.write(`${text}\n`));
   const stopped = Promise.withResolvers<never>();

@@ -1,7 +1,5 @@
 import { Command } from "commander";
-import { pino } from "pino";
 import { loadConfig } from "../../config/load.ts";
-import { startGateway } from "../../server/gateway.ts";
 import { EXIT } from "../exit.ts";
 import { textLog } from "../text-log.ts";
 import { duration, port } from "../values.ts";
@@ -34,6 +32,9 @@ export function serveCommand(): Command {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  // Read only here: the other commands start twice as fast without it.
+  const { startGateway } = await import("../../server/gateway.ts");
+  const { pino } = await import("pino");
   const config = loadConfig(options.config, {
     ...process.env,
     ...(options.host === undefined ? {} : { BATON_HOST: options.host }),
