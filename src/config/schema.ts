@@ -177,6 +177,22 @@ const redis = z
       .optional(),
     username: z.string().optional(),
     password: z.string().optional().describe("For Sentinel and Cluster. Also BATON_REDIS_PASSWORD."),
+    waitReplicas: z
+      .number()
+      .int()
+      .min(0)
+      .max(10)
+      .default(0)
+      .describe(
+        "Sentinel and Cluster: replicas that must hold a change before its caller is answered. 1 keeps everything that was acknowledged through a failover; while fewer replicas are there, changes are refused as unavailable. Default 0: a failover may lose the last moments.",
+      ),
+    waitMilliseconds: z
+      .number()
+      .int()
+      .min(1)
+      .max(60_000)
+      .default(1000)
+      .describe("How long these replicas may take. Default 1000."),
     persistence: z
       .enum(["require", "accept-loss"])
       .default("require")

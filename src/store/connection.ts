@@ -1,4 +1,7 @@
-import { createClient, createCluster, createSentinel, RESP_TYPES } from "redis";
+import { createClient, RESP_TYPES } from "redis";
+import { storeFault } from "./redis-faults.ts";
+import { connectRouted } from "./routed-connection.ts";
+import { clusterTopology, sentinelTopology } from "./topology.ts";
 
 /** A reply with bulk strings as Buffers. */
 export type Reply = Buffer | number | string | null | Reply[];
@@ -24,10 +27,15 @@ export type RedisTarget =
 
 export type ChannelListener = (payload: Buffer) => void;
 
+export interface RunOptions {
+  /** Answer only once the configured number of replicas holds the write (see {@link ConnectOptions.replicas}). */
+  readonly durable?: boolean;
+}
+
 /** What the store needs of Redis: routed commands and sharded channels. */
 export interface RedisConnection {
   /** Runs a command on the node that owns `key`. Auto-pipelined with others of the same tick. */
-  run(key: string, args: readonly (string | Buffer)[]): Promise<Reply>;
+  run(key: string, args: readonly (string | Buffer)[], options?: RunOptions): Promise<Reply>;
   subscribe(channel: string, listener: ChannelListener): Promise<void>;
   unsubscribe(channel: string, listener: ChannelListener): Promise<void>;
   /** Called after each reconnect of the subscriber, when messages may have been missed. */
@@ -37,6 +45,11 @@ export interface RedisConnection {
 
 export interface ConnectOptions {
   readonly target: RedisTarget;
+  /**
+   * Replicas that must hold a durable write before it is answered, and how long they may take. Sentinel and Cluster only:
+   * a server alone has nobody to take over. Default: none.
+   */
+  readonly replicas?: { readonly count: number; readonly timeoutMs: number };
   /** Connection errors; the client keeps reconnecting with at most 1 s between tries. */
   onError?(error: unknown): void;
 }
@@ -51,9 +64,23 @@ function reconnectStrategy(retries: number): number {
 /** Connects for commands and, on a connection of its own, for channels. */
 export async function connectRedis(options: ConnectOptions): Promise<RedisConnection> {
   const { target } = options;
-  if (target.kind === "cluster") return connectCluster(target, options);
-  if (target.kind === "sentinel") return connectSentinel(target, options);
-  return connectSingle(target, options);
+  if (target.kind === "single" || target.kind === "socket") return connectSingle(target, options);
+  const node = {
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password }),
+    ...(target.kind === "cluster" && target.tls === true ? { tls: true } : {}),
+  };
+  const topology =
+    target.kind === "cluster"
+      ? clusterTopology(target.nodes, node)
+      : sentinelTopology(target.name, target.nodes, node);
+  return connectRouted({
+    topology,
+    node,
+    typeMapping: TYPE_MAPPING,
+    replicas: options.replicas ?? { count: 0, timeoutMs: 1000 },
+    onError: (error) => options.onError?.(error),
+  });
 }
 
 async function connectSingle(
@@ -73,7 +100,13 @@ async function connectSingle(
   });
   await Promise.all([commands.connect(), channels.connect()]);
   return {
-    run: (_key, args) => commands.sendCommand(args) as Promise<Reply>,
+    async run(_key, args) {
+      try {
+        return (await commands.sendCommand(args)) as unknown as Reply;
+      } catch (error) {
+        throw storeFault(error);
+      }
+    },
     subscribe: (channel, listener) => channels.sSubscribe(channel, listener, true),
     unsubscribe: (channel, listener) => channels.sUnsubscribe(channel, listener, true),
     onSubscriberReconnect: (callback) => reconnects.push(callback),
@@ -81,68 +114,5 @@ async function connectSingle(
       channels.destroy();
       await commands.close().catch(() => commands.destroy());
     },
-  };
-}
-
-async function connectSentinel(
-  target: Extract<RedisTarget, { kind: "sentinel" }>,
-  options: ConnectOptions,
-): Promise<RedisConnection> {
-  const credentials = {
-    ...(target.username === undefined ? {} : { username: target.username }),
-    ...(target.password === undefined ? {} : { password: target.password }),
-  };
-  const sentinel = createSentinel({
-    name: target.name,
-    sentinelRootNodes: [...target.nodes],
-    nodeClientOptions: { ...credentials, socket: { reconnectStrategy } },
-    RESP: 2,
-    commandOptions: { typeMapping: TYPE_MAPPING },
-    masterPoolSize: 1,
-    scanInterval: 1000,
-    maxCommandRediscovers: 60,
-  });
-  const reconnects: (() => void)[] = [];
-  sentinel.on("error", (error) => options.onError?.(error));
-  sentinel.on("topology-change", () => {
-    for (const callback of reconnects) callback();
-  });
-  await sentinel.connect();
-  return {
-    run: (_key, args) => sentinel.sendCommand(false, [...args]) as Promise<Reply>,
-    subscribe: (channel, listener) => sentinel.sSubscribe(channel, listener, true),
-    unsubscribe: (channel, listener) => sentinel.sUnsubscribe(channel, listener, true),
-    onSubscriberReconnect: (callback) => reconnects.push(callback),
-    close: async () => sentinel.destroy(),
-  };
-}
-
-async function connectCluster(
-  target: Extract<RedisTarget, { kind: "cluster" }>,
-  options: ConnectOptions,
-): Promise<RedisConnection> {
-  const scheme = target.tls === true ? "rediss" : "redis";
-  const cluster = createCluster({
-    rootNodes: target.nodes.map(({ host, port }) => ({ url: `${scheme}://${host}:${port}` })),
-    defaults: {
-      ...(target.username === undefined ? {} : { username: target.username }),
-      ...(target.password === undefined ? {} : { password: target.password }),
-      socket: { reconnectStrategy },
-    },
-    RESP: 2,
-    commandOptions: { typeMapping: TYPE_MAPPING },
-  });
-  const reconnects: (() => void)[] = [];
-  cluster.on("error", (error) => options.onError?.(error));
-  cluster.on("node-ready", () => {
-    for (const callback of reconnects) callback();
-  });
-  await cluster.connect();
-  return {
-    run: (key, args) => cluster.sendCommand(key, false, [...args]) as Promise<Reply>,
-    subscribe: (channel, listener) => cluster.sSubscribe(channel, listener, true),
-    unsubscribe: (channel, listener) => cluster.sUnsubscribe(channel, listener, true),
-    onSubscriberReconnect: (callback) => reconnects.push(callback),
-    close: async () => cluster.destroy(),
   };
 }

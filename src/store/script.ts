@@ -94,6 +94,28 @@ export type ScriptName =
   | "run_ended"
   | "run_purge";
 
+/**
+ * What a caller has been told must outlive the server that told it, so these wait for replicas where that is configured.
+ * The others change nothing that was promised: reads, sweeps, leases, deliveries that would be tried again.
+ */
+const DURABLE: ReadonlySet<string> = new Set([
+  "create",
+  "message",
+  "cancel",
+  "claim",
+  "finish",
+  "interrupt",
+  "progress",
+  "revoke",
+  "todo_retry",
+  "push_set",
+  "push_delete",
+  "run_intent",
+  "run_created",
+  "run_message",
+  "run_apply",
+]);
+
 /** Scripts on keys that belong to no agent. */
 export type KeyedScriptName = "bucket" | "slot" | "push_host";
 
@@ -135,11 +157,12 @@ async function runOnKey(
   const values = script.args.map((arg) => argument(name, arg, args[arg]));
   if (Object.keys(args).length !== script.args.length) throw new Error(`script ${name}: arguments differ`);
   const tail = ["1", key, ...values, ...rest];
+  const options = { durable: DURABLE.has(name) };
   try {
-    return await redis.run(key, ["EVALSHA", script.sha, ...tail]);
+    return await redis.run(key, ["EVALSHA", script.sha, ...tail], options);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-    return redis.run(key, ["EVAL", script.text, ...tail]);
+    return redis.run(key, ["EVAL", script.text, ...tail], options);
   }
 }
 

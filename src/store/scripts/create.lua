@@ -17,6 +17,8 @@ if seen then
   local found = replay(id)
   if found then
     if hash ~= A.bodyhash then return { 'mismatch' } end
+    -- A write, so that a wait for replicas covers what is confirmed here (ConnectOptions.replicas).
+    redis.call('SET', A.msgkey, seen, 'KEEPTTL')
     return found
   end
 end

@@ -14,6 +14,8 @@ local seen = redis.call('GET', A.msgkey)
 if seen then
   local id, hash = string.match(seen, '^(.-)|(.*)$')
   if id ~= A.id or hash ~= A.bodyhash then return { 'mismatch' } end
+  -- A write, so that a wait for replicas covers what is confirmed here (ConnectOptions.replicas).
+  redis.call('SET', A.msgkey, seen, 'KEEPTTL')
   return answer('replay')
 end
 if TERMINAL[tonumber(t.a2a)] then return { 'terminal' } end

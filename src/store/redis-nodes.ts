@@ -1,0 +1,111 @@
+import { createClient } from "redis";
+
+/** How long a connection may take to stand, in milliseconds. */
+const CONNECT_MS = 2000;
+
+export interface NodeOptions {
+  readonly username?: string;
+  readonly password?: string;
+  readonly tls?: boolean;
+}
+
+type NodeClient = ReturnType<typeof newClient>;
+
+/** A connection to one server. It never reconnects: when it breaks it is over, so no command can run twice unseen. */
+export type RedisNode = NodeClient;
+
+function newClient(address: string, options: NodeOptions, typeMapping: object) {
+  const { host, port } = parseAddress(address);
+  return createClient({
+    socket: {
+      host,
+      port,
+      connectTimeout: CONNECT_MS,
+      reconnectStrategy: false,
+      ...(options.tls === true ? { tls: true as const } : {}),
+    },
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(options.password === undefined ? {} : { password: options.password }),
+    RESP: 2,
+    commandOptions: { typeMapping },
+  });
+}
+
+/** `host:port`; the host may be an IPv6 address. */
+export function formatAddress(host: string, port: number | string): string {
+  return `${host}:${port}`;
+}
+
+function parseAddress(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(":");
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+/** Open connections, at most one to each server. */
+export class RedisNodes {
+  readonly #options: NodeOptions;
+  readonly #typeMapping: object;
+  readonly #onLost: (address: string, node: RedisNode, error: unknown) => void;
+  readonly #nodes = new Map<string, Promise<RedisNode>>();
+  #closed = false;
+
+  /** `onLost` is told of each connection that stood and broke. */
+  constructor(
+    options: NodeOptions,
+    typeMapping: object,
+    onLost: (address: string, node: RedisNode, error: unknown) => void,
+  ) {
+    this.#options = options;
+    this.#typeMapping = typeMapping;
+    this.#onLost = onLost;
+  }
+
+  /** The connection to a server, opened on first use. Rejects where the server cannot be reached. */
+  get(address: string): Promise<RedisNode> {
+    if (this.#closed) return Promise.reject(new Error("the connection is closed"));
+    const known = this.#nodes.get(address);
+    if (known !== undefined) return known;
+    const opening = this.#open(address);
+    this.#nodes.set(address, opening);
+    opening.catch(() => {
+      if (this.#nodes.get(address) === opening) this.#nodes.delete(address);
+    });
+    return opening;
+  }
+
+  /** Drops the connection to a server; commands under way on it fail. */
+  drop(address: string): void {
+    const known = this.#nodes.get(address);
+    this.#nodes.delete(address);
+    known?.then((node) => node.destroy()).catch(() => {});
+  }
+
+  /** Drops the connections to all servers but these. */
+  keepOnly(addresses: ReadonlySet<string>): void {
+    for (const address of [...this.#nodes.keys()]) if (!addresses.has(address)) this.drop(address);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.keepOnly(new Set());
+  }
+
+  async #open(address: string): Promise<RedisNode> {
+    const node = newClient(address, this.#options, this.#typeMapping);
+    let stood = false;
+    node.on("error", (error) => {
+      if (!stood) return;
+      stood = false;
+      this.#nodes.delete(address);
+      if (node.isOpen) node.destroy();
+      if (!this.#closed) this.#onLost(address, node, error);
+    });
+    await node.connect();
+    stood = true;
+    if (this.#closed) {
+      node.destroy();
+      throw new Error("the connection is closed");
+    }
+    return node;
+  }
+}
