@@ -42,7 +42,7 @@ export interface Call {
   readonly agent: string;
   readonly version: ProtocolVersion;
   readonly transport: TransportName;
-  /** Extension URIs that the client declared (A2A-24). */
+  /** URIs of the active extensions: those that the client declared and the agent has (A2A-24, A2A-25). */
   readonly extensions: readonly string[];
   readonly signal: AbortSignal;
   readonly deadlineAt?: number;

@@ -8,7 +8,8 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/caller.ts";
-import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { BatonError, type ErrorTable, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { unreadableViolations } from "../domain/readable-fields.ts";
 import { requiredFieldViolations } from "../domain/required-fields.ts";
 import type {
   Call,
@@ -19,6 +20,13 @@ import type {
   StreamItem,
   UnaryHandler,
 } from "./call.ts";
+import {
+  activatedExtensions,
+  declaredExtensions,
+  echoExtensions,
+  type OfferedExtension,
+} from "./extensions.ts";
+import { StartedStream } from "./started-stream.ts";
 import { negotiateVersion } from "./version.ts";
 
 /** Who may call a service. `caller`: holders of an endpoint credential; `admin`: holders of the admin credential. */
@@ -34,6 +42,10 @@ export interface DispatcherOptions {
   readonly versions: readonly ProtocolVersion[];
   /** Read an absent version as 0.3 even where the request can only be 1.0 (A2A-19). */
   readonly strictVersions: boolean;
+  /** Which edition of the error table an agent answers with (A2A-158); absent: the newest. */
+  errorTable?(agent: string): ErrorTable;
+  /** The extensions that an agent's card names; absent: none. */
+  extensions?(agent: string): readonly OfferedExtension[];
   /** Runs before each handler: rate limits, capability checks. Throws to refuse. */
   admit?(call: Call, method: DescMethod): Promise<void>;
 }
@@ -93,6 +105,16 @@ export class Dispatcher {
   }
 
   /**
+   * The edition of the error table for answers to a caller. A credential belongs to one agent, so its agent decides; the
+   * errors of a request without a valid one are the same in every edition.
+   */
+  errorTable(caller: Caller | undefined): ErrorTable {
+    const agent = caller?.agent ?? "";
+    if (agent === "" || !this.#options.hasAgent(agent)) return "1.0.1";
+    return this.#options.errorTable?.(agent) ?? "1.0.1";
+  }
+
+  /**
    * Refuses an A2A request for a version that is not served, before a transport looks for its method or reads its
    * parameters: both may be of a shape that only that version knows (A2A-20).
    */
@@ -131,7 +153,8 @@ export class Dispatcher {
       const handler = this.#handler(method) as StreamHandler<M>;
       const iterator = handler(request, call)[Symbol.asyncIterator]();
       const first = await iterator.next();
-      return { items: resume(first, iterator), headers: call.responseHeaders };
+      const items = new StartedStream(first, iterator, meta.signal);
+      return { items, headers: call.responseHeaders };
     } catch (thrown) {
       throw BatonError.from(thrown);
     }
@@ -158,7 +181,7 @@ export class Dispatcher {
       agent,
       version,
       transport: meta.transport,
-      extensions: extensionList(meta),
+      extensions: declaredExtensions(meta),
       signal: meta.signal,
       requestId: meta.requestId ?? randomUUID(),
       responseHeaders: new Headers(),
@@ -168,9 +191,18 @@ export class Dispatcher {
     };
     call.responseHeaders.set("x-request-id", call.requestId);
     await this.#options.admit?.(call, method);
-    const violations = registration.ownChecks ? [] : requiredFieldViolations(method.input, request);
+    const active = registration.a2a ? this.#activate(call) : call;
+    const missing = registration.ownChecks ? [] : requiredFieldViolations(method.input, request);
+    const violations = [...missing, ...unreadableViolations(method.input, request)];
     if (violations.length > 0) throw invalidParams(...violations);
-    return call;
+    return active;
+  }
+
+  #activate(call: Call): Call {
+    const offered = this.#options.extensions?.(call.agent) ?? [];
+    const extensions = activatedExtensions(call.extensions, offered);
+    echoExtensions(call.responseHeaders, extensions, call.version);
+    return { ...call, extensions };
   }
 
   /**
@@ -204,23 +236,4 @@ function taskIdOf(request: Message): string | undefined {
   const { id, taskId } = request as Message & { id?: unknown; taskId?: unknown };
   if (typeof taskId === "string") return taskId;
   return typeof id === "string" ? id : undefined;
-}
-
-/** Both spellings of the header, comma-separated, repeated or blank (A2A-24, A2A-175). */
-function extensionList(meta: RequestMeta): readonly string[] {
-  const text = [meta.header("a2a-extensions"), meta.header("x-a2a-extensions")].filter(Boolean).join(",");
-  return [...new Set(text.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
-}
-
-async function* resume<T>(
-  first: IteratorResult<StreamItem<T>>,
-  iterator: AsyncIterator<StreamItem<T>>,
-): AsyncGenerator<StreamItem<T>> {
-  try {
-    for (let next = first; next.done !== true; next = await iterator.next()) yield next.value;
-  } catch (thrown) {
-    throw BatonError.from(thrown);
-  } finally {
-    await iterator.return?.();
-  }
 }

@@ -4,13 +4,13 @@
  * (connect/request-message.ts), after the credential has been checked and before connect-es sees a byte.
  */
 import { type DescMessage, type DescMethod, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { createConnectRouter, createContextValues } from "@connectrpc/connect";
+import { createConnectRouter, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { BatonError } from "../domain/errors.ts";
 import { admit, stateKey } from "./connect/admission.ts";
 import { toConnectError, writeError, writeHttpError } from "./connect/errors.ts";
-import { addMethod } from "./connect/methods.ts";
+import { addJsonMethod, addMethod } from "./connect/methods.ts";
 import type { ConnectHandlerOptions } from "./connect/options.ts";
 import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./connect/request-message.ts";
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
@@ -27,10 +27,17 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export function createConnectHandler(options: ConnectHandlerOptions): HttpHandler {
   const { dispatcher } = options;
   const handlers = new Map<string, UniversalHandler>();
+  /** The same methods where the client speaks JSON. */
+  const printing = new Map<UniversalHandler, UniversalHandler>();
   const services = new Set<string>();
-  const dispatched = createConnectRouter({ requestGate: (context) => admit(context, options) });
+  const requestGate = (context: HandlerContext) => admit(context, options);
+  const dispatched = createConnectRouter({ requestGate });
+  const printed = createConnectRouter({ requestGate });
   for (const service of dispatcher.services) {
-    for (const method of service.methods) addMethod(dispatched, method, options);
+    for (const method of service.methods) {
+      addMethod(dispatched, method, options);
+      addJsonMethod(printed, method, options);
+    }
   }
   const plain = createConnectRouter({
     readMaxBytes: options.readMaxBytes ?? DEFAULT_READ_MAX_BYTES,
@@ -41,7 +48,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): HttpHandle
     handlers.set(handler.requestPath, handler);
     services.add(handler.service.typeName);
   }
-  const authenticated = new Set<UniversalHandler>(dispatched.handlers);
+  for (const handler of printed.handlers) {
+    const binary = handlers.get(handler.requestPath);
+    if (binary !== undefined) printing.set(binary, handler);
+  }
 
   return async (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
@@ -57,11 +67,13 @@ export function createConnectHandler(options: ConnectHandlerOptions): HttpHandle
       request.resume();
       const error = new BatonError("MethodNotFound", "unknown method");
       if (wire === undefined) writeHttpError(response, 404, error);
-      else writeError(response, wire, error, options.errorTable);
+      else writeError(response, wire, error);
       return true;
     }
     if (!fits(request, response, handler, wire)) return true;
-    await serve(request, response, handler, wire, authenticated.has(handler), options);
+    const own = printing.get(handler);
+    const chosen = wire.json && own !== undefined ? own : handler;
+    await serve(request, response, chosen, wire, own !== undefined, options);
     return true;
   };
 }
@@ -138,7 +150,7 @@ async function serve(
     await Promise.race([universalResponseToNodeResponse(answer, response), closed(response)]);
   } catch (thrown) {
     if (!response.headersSent && !response.writableEnded) {
-      writeError(response, wire, BatonError.from(thrown), options.errorTable);
+      writeError(response, wire, BatonError.from(thrown));
     }
     // Otherwise the connection broke while the answer was written: there is nobody left to tell.
   }

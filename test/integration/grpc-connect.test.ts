@@ -391,13 +391,19 @@ describe("malformed requests", () => {
     expect([connect.status, JSON.parse(connect.body.toString()).code]).toEqual([404, "unimplemented"]);
   });
 
-  it("A2A-160 an answer that has no JSON is an internal error without the printer's text", async () => {
+  it("A2A-115 JSON is printed as on HTTP+JSON, and a number that has no JSON stays readable", async () => {
     const server = await startGrpcServer();
     const path = "/lf.a2a.v1.A2AService/GetTask";
     const answer = await post(server, path, JSON_, Buffer.from('{"id":"nan"}'));
-    expect(answer.status).toBe(500);
-    expect(JSON.parse(answer.body.toString())).toMatchObject({ code: "internal", message: "internal error" });
-    expect(server.logged).toHaveLength(1);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body.toString())).toEqual({ id: "nan", metadata: { secret: "NaN" } });
+    const list = await post(server, "/lf.a2a.v1.A2AService/ListTasks", JSON_, Buffer.from("{}"));
+    expect(Object.keys(JSON.parse(list.body.toString()))).toEqual([
+      "tasks",
+      "nextPageToken",
+      "pageSize",
+      "totalSize",
+    ]);
   });
 
   it("leaves paths that are no RPC to other handlers", async () => {

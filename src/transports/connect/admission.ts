@@ -36,7 +36,7 @@ export async function admit(context: HandlerContext, options: ConnectHandlerOpti
       throw new BatonError("DeadlineExceeded", "the request took too long to arrive");
     });
   } catch (thrown) {
-    throw failure(thrown, context, options);
+    throw failure(thrown, context, options, state.caller);
   }
 }
 

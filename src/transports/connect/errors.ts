@@ -2,6 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { type Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import type { Caller } from "../../domain/caller.ts";
 import { errorStatus } from "../../domain/error-details.ts";
 import { BatonError, type ErrorTable, errorRow } from "../../domain/errors.ts";
 import type { HttpResponse } from "../http-handler.ts";
@@ -40,15 +41,10 @@ export function toConnectError(error: BatonError, edition?: ErrorTable, code?: C
 }
 
 /** Answers a request that reaches no method, in the form that its sender understands. */
-export function writeError(
-  response: HttpResponse,
-  wire: Wire,
-  error: BatonError,
-  edition?: ErrorTable,
-): void {
+export function writeError(response: HttpResponse, wire: Wire, error: BatonError): void {
   const headers = errorHeaders(error);
   if (wire.protocol !== "connect") {
-    const status = errorStatus(error, edition);
+    const status = errorStatus(error);
     // Trailers-only: with no message to precede them, the trailers are the headers.
     headers["content-type"] = `application/${wire.protocol}+${wire.json ? "json" : "proto"}`;
     headers["grpc-status"] = String(status.code);
@@ -57,11 +53,11 @@ export function writeError(
     end(response, 200, headers);
   } else if (wire.enveloped) {
     headers["content-type"] = `application/connect+${wire.json ? "json" : "proto"}`;
-    end(response, 200, headers, envelope(END_STREAM, JSON.stringify({ error: connectJson(error, edition) })));
+    end(response, 200, headers, envelope(END_STREAM, JSON.stringify({ error: connectJson(error) })));
   } else {
     headers["content-type"] = "application/json";
-    const row = errorRow(error.kind, edition);
-    end(response, row.http, headers, Buffer.from(JSON.stringify(connectJson(error, edition))));
+    const row = errorRow(error.kind);
+    end(response, row.http, headers, Buffer.from(JSON.stringify(connectJson(error))));
   }
 }
 
@@ -71,9 +67,9 @@ export function writeHttpError(response: HttpResponse, status: number, error: Ba
   end(response, status, headers, Buffer.from(JSON.stringify(connectJson(error))));
 }
 
-function connectJson(error: BatonError, edition?: ErrorTable) {
-  const { details } = errorStatus(error, edition);
-  const name = errorRow(error.kind, edition).grpc;
+function connectJson(error: BatonError) {
+  const { details } = errorStatus(error);
+  const name = errorRow(error.kind).grpc;
   return {
     code: name === "CANCELLED" ? "canceled" : name.toLowerCase(),
     message: text(error),
@@ -119,6 +115,7 @@ export function failure(
   thrown: unknown,
   context: HandlerContext,
   options: ConnectHandlerOptions,
+  caller?: Caller,
 ): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
   let error = BatonError.from(thrown);
@@ -131,7 +128,7 @@ export function failure(
       "a handler failed",
     );
   }
-  return toConnectError(error, options.errorTable);
+  return toConnectError(error, options.dispatcher.errorTable(caller));
 }
 
 export function copyHeaders(from: Headers, to: Headers): void {

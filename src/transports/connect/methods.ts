@@ -2,34 +2,67 @@ import {
   type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
+  fromJson,
   type Message,
-  toJson,
 } from "@bufbuild/protobuf";
+import { StructSchema } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import type { StreamItem } from "../../service/call.ts";
+import { printMessage } from "../json/print.ts";
+import { printOptionsFor } from "../json/print-options.ts";
 import { untilAborted } from "./abort.ts";
 import { admitted } from "./admission.ts";
 import { copyHeaders, failure } from "./errors.ts";
 import type { ConnectHandlerOptions } from "./options.ts";
 
-/** Routes one method to the dispatcher. */
+/** Deeper than any message can be: each level of JSON counts as two in a Struct. */
+const PRINT_RECURSION = 1000;
+
+/** Routes one method to the dispatcher, for clients that speak protobuf. */
 export function addMethod(router: ConnectRouter, method: DescMethod, options: ConnectHandlerOptions): void {
+  route(router, method, options, (message) => message);
+}
+
+/**
+ * The same for clients that speak JSON. connect-es prints by the plain rules of ProtoJSON, which leave out required
+ * fields that are empty; so the answer is printed as on the other transports, and handed over as a Struct, whose JSON is
+ * that very object (A2A-62, A2A-115). What has no JSON fails here and is told as our own error (A2A-160).
+ */
+export function addJsonMethod(
+  router: ConnectRouter,
+  method: DescMethod,
+  options: ConnectHandlerOptions,
+): void {
+  const printed = { ...method, output: StructSchema } as DescMethod;
+  route(router, printed, options, (message, request) => {
+    const json = printMessage(method.output, message, printOptionsFor(method.input, request));
+    return fromJson(StructSchema, json, { recursionLimit: PRINT_RECURSION });
+  });
+}
+
+type Output = (message: Message, request: Message) => Message;
+
+function route(
+  router: ConnectRouter,
+  method: DescMethod,
+  options: ConnectHandlerOptions,
+  output: Output,
+): void {
   const { dispatcher } = options;
   if (isUnary(method)) {
     router.rpc(method, async (_placeholder: Message, context: HandlerContext) => {
-      const { wire, message, meta, caller } = admitted(context);
+      const { message, meta, caller } = admitted(context);
       try {
         const result = await untilAborted(dispatcher.unary(method, message, meta, caller), context.signal);
         copyHeaders(result.headers, context.responseHeader);
-        if (wire.json) assertPrintable(method, result.message);
-        return result.message;
+        return output(result.message, message);
       } catch (thrown) {
-        throw failure(thrown, context, options);
+        throw failure(thrown, context, options, caller);
       }
     });
   } else if (isServerStreaming(method)) {
     router.rpc(method, async function* (_placeholder: Message, context: HandlerContext) {
-      const { wire, message, meta, caller } = admitted(context);
+      const { message, meta, caller } = admitted(context);
       let iterator: AsyncIterator<StreamItem<Message>> | undefined;
       try {
         const start = dispatcher.stream(method, message, meta, caller);
@@ -40,11 +73,10 @@ export function addMethod(router: ConnectRouter, method: DescMethod, options: Co
           const next = await untilAborted(iterator.next(), context.signal);
           if (next.done === true) break;
           if (next.value.id !== undefined) context.responseTrailer.set("a2a-last-event-id", next.value.id);
-          if (wire.json) assertPrintable(method, next.value.message);
-          yield next.value.message;
+          yield output(next.value.message, message);
         }
       } catch (thrown) {
-        throw failure(thrown, context, options);
+        throw failure(thrown, context, options, caller);
       } finally {
         // Not awaited: a generator that is waiting ends when its own wait does.
         iterator?.return?.().catch(() => {});
@@ -57,23 +89,11 @@ export function addMethod(router: ConnectRouter, method: DescMethod, options: Co
   }
 }
 
-/**
- * Some messages have no JSON, such as a Value that a binary client set to NaN. connect-es would send the text of the
- * printer's error; here it becomes an ordinary internal error (A2A-160).
- */
-function assertPrintable({ output }: DescMethod, message: Message): void {
-  toJson(output, message);
-}
-
-/** Starts a stream that nobody waits for any more, only so that its own clean-up runs. */
-async function abandon(items: AsyncIterable<unknown>): Promise<void> {
-  const iterator = items[Symbol.asyncIterator]();
-  try {
-    await iterator.next();
-    await iterator.return?.();
-  } catch {
-    // It failed after its client had gone.
-  }
+/** Nobody waits for the stream any more. */
+function abandon(items: AsyncIterable<unknown>): void {
+  items[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {});
 }
 
 function isUnary(method: DescMethod): method is DescMethodUnary {

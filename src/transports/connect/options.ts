@@ -1,5 +1,4 @@
 import type { ConnectRouter } from "@connectrpc/connect";
-import type { ErrorTable } from "../../domain/errors.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
 
 /** A Connect service that stands outside the Dispatcher: health, reflection. Its calls carry no caller. */
@@ -12,8 +11,6 @@ export interface ConnectHandlerOptions {
   readonly readMaxBytes?: number;
   /** How long a request message may take to arrive, in milliseconds; default 30,000. */
   readonly bodyTimeoutMs?: number;
-  /** Edition of the error table; default 1.0.1. */
-  readonly errorTable?: ErrorTable;
   /** Aborted at shutdown: ends the open calls of the plain services, which nothing else would end (G13). */
   readonly shutdown?: AbortSignal;
   readonly log?: { error(fields: object, message: string): void };

@@ -38,7 +38,8 @@ export async function readRequestMessage(desc: DescMessage, request: RequestBody
   const data = request.wire.enveloped ? await singleEnvelope(request) : await wholeBody(request);
   if (request.wire.json) return readMessage(desc, parseJson(utf8(data)).value);
   try {
-    return fromBinary(desc, data);
+    // Unknown fields are ignored, not kept: they would come back in answers that have no such field (A2A-5, A2A-122).
+    return fromBinary(desc, data, { readUnknownFields: false });
   } catch (cause) {
     throw new BatonError("ParseError", `the message is not a valid ${desc.typeName}`, { cause });
   }

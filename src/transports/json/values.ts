@@ -1,13 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { FieldViolation } from "../../domain/errors.ts";
+import { MAX_VALUE_DEPTH } from "../../domain/readable-fields.ts";
 import { stringFault } from "./scalars.ts";
-
-/**
- * How deep objects and arrays may be nested inside one `google.protobuf.Value` or `Struct`. Each level of JSON is up to
- * three levels of binary messages (value, struct, map entry), protobuf parsers stop at 100, and a value stands five
- * deep in a stream event. What is deeper would be accepted once and could never be read back, by us or by a gRPC peer.
- */
-export const MAX_VALUE_DEPTH = 30;
 
 /**
  * Finds what a free-form JSON value cannot hold: numbers that are not finite (`1e400` overflows when it is parsed, and

@@ -1,7 +1,7 @@
 /** HTTP+JSON: routes by the HTTP rules of the descriptor, prints what the dispatcher answers. */
 import type { DescService, JsonValue, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/caller.ts";
-import { BatonError, type ErrorTable } from "../../domain/errors.ts";
+import { BatonError } from "../../domain/errors.ts";
 import type { StreamItem } from "../../service/call.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
@@ -26,8 +26,6 @@ export interface RestOptions {
   readonly reserved?: ReadonlySet<string>;
   /** In bytes. */
   readonly maxBodyBytes?: number;
-  /** The edition of the error table that an agent answers with; undefined: no agent is known. Default: 1.0.1. */
-  readonly errorTable?: (agent: string | undefined) => ErrorTable;
   readonly sse?: SseOptions;
   /** Told of every error that is answered, with the cause that the client does not see. */
   readonly onError?: (error: BatonError, meta: HttpMeta) => void;
@@ -145,7 +143,7 @@ class RestServer {
     } catch (thrown) {
       const error = publicError(thrown);
       this.#options.onError?.(error, meta);
-      const { body } = binding.printError(error, this.#edition(meta, caller));
+      const { body } = binding.printError(error, this.#options.dispatcher.errorTable(caller));
       yield { event: "error", data: JSON.stringify(body) };
     }
   }
@@ -153,17 +151,16 @@ class RestServer {
   #refuse({ request, response, meta, caller }: Exchange, thrown: unknown, binding?: RestBinding): void {
     const error = publicError(thrown);
     this.#options.onError?.(error, meta);
-    const { status, body } = (binding?.printError ?? restError)(error, this.#edition(meta, caller));
+    const { status, body } = (binding?.printError ?? restError)(
+      error,
+      this.#options.dispatcher.errorTable(caller),
+    );
     respond(request, response, {
       status,
       headers: errorHeaders(error, meta.requestId),
       contentType: jsonType(meta),
       body: JSON.stringify(body),
     });
-  }
-
-  #edition(meta: HttpMeta, caller: Caller | undefined): ErrorTable {
-    return this.#options.errorTable?.(meta.pathTenant ?? caller?.agent) ?? "1.0.1";
   }
 }
 

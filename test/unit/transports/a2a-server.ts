@@ -50,6 +50,7 @@ export const DISPATCH: DispatcherOptions = {
   hasAgent: (name) => AGENTS.has(name),
   versions: ["1.0"],
   strictVersions: false,
+  extensions: () => ["urn:a", "urn:b", "urn:x"].map((uri) => ({ uri, required: false })),
 };
 
 export interface Seen {
@@ -90,7 +91,7 @@ export function a2aHandlers(seen: Seen[]): Handlers<typeof A2AService> {
     return task(id);
   };
   async function* stream(text: string, call: Call): AsyncGenerator<StreamItem<StreamResponse>> {
-    call.responseHeaders.set("a2a-extensions", "urn:x");
+    call.responseHeaders.set("x-stream", "on");
     if (text === "early") throw new BatonError("UnsupportedOperation", "the task has ended");
     if (text === "nope") throw taskNotFound(text);
     yield event({ case: "task", value: task("T1") }, "1");

@@ -12,11 +12,11 @@ import {
   TaskStatusSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { BatonError } from "../../../src/domain/errors.ts";
+import { MAX_VALUE_DEPTH } from "../../../src/domain/readable-fields.ts";
 import { printMessage } from "../../../src/transports/json/print.ts";
 import { PLAIN, printOptionsFor } from "../../../src/transports/json/print-options.ts";
 import { parseJson, readMessage } from "../../../src/transports/json/read.ts";
 import { scanJson } from "../../../src/transports/json/scan.ts";
-import { MAX_VALUE_DEPTH } from "../../../src/transports/json/values.ts";
 import {
   FindSamplesRequestSchema,
   FindSamplesResponseSchema,

@@ -187,7 +187,7 @@ describe("streams", () => {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
-      "a2a-extensions": "urn:x",
+      "x-stream": "on",
     });
     expect(answer.headers["x-request-id"]).toBe(server.seen[0]?.call.requestId);
     expect(JSON.parse(readSse(answer.text)[1]?.data ?? "").result.statusUpdate.status.state).toBe(

@@ -151,9 +151,9 @@ describe("answers", () => {
   });
 
   it("A2A-158 the edition of the error table is the agent's", async () => {
-    const asked: (string | undefined)[] = [];
+    const asked: string[] = [];
     const other = await startA2AServer({
-      rest: {
+      dispatch: {
         errorTable: (agent) => {
           asked.push(agent);
           return "1.0.0";
@@ -219,7 +219,7 @@ describe("answers", () => {
 describe("streams", () => {
   it("A2A-138, A2A-141, FR-36 events are bare and carry their position", async () => {
     const answer = await call("POST", "/message:stream", SEND);
-    expect(answer.headers).toMatchObject({ "x-accel-buffering": "no", "a2a-extensions": "urn:x" });
+    expect(answer.headers).toMatchObject({ "x-accel-buffering": "no", "x-stream": "on" });
     const events = readSse(answer.text);
     expect(events.map(({ id }) => id)).toEqual(["1", "2"]);
     expect(events.map(({ data }) => Object.keys(JSON.parse(data)))).toEqual([["task"], ["statusUpdate"]]);
