@@ -3,9 +3,11 @@ import {
   type Http2ServerRequest,
   type Http2ServerResponse,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
 import { BatonError } from "../domain/errors.ts";
+import type { Http2StreamHandler } from "../transports/grpc/handler.ts";
 import { sendError } from "./error-response.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
@@ -41,6 +43,7 @@ interface SessionState {
 export function createHttp2(
   limits: ListenerLimits,
   onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  onStream: Http2StreamHandler,
 ): Http2 {
   const sessions = new Map<ServerHttp2Session, SessionState>();
   let draining = false;
@@ -67,18 +70,20 @@ export function createHttp2(
     if (draining) session.close();
   });
 
-  const serve = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+  const count = (stream: ServerHttp2Stream, userAgent: string | undefined): void => {
     // The session is typed for both sides; a request of a server is on a server session.
-    const session = request.stream.session as ServerHttp2Session | undefined;
+    const session = stream.session as ServerHttp2Session | undefined;
     const state = session === undefined ? undefined : sessions.get(session);
-    if (session !== undefined && state !== undefined) {
-      state.streams += 1;
-      state.pingsKill ||= String(request.headers["user-agent"]).includes("grpc-node-js/");
-      response.once("close", () => {
-        state.streams -= 1;
-        if (draining && state.streams === 0) session.close();
-      });
-    }
+    if (session === undefined || state === undefined) return;
+    state.streams += 1;
+    state.pingsKill ||= String(userAgent).includes("grpc-node-js/");
+    stream.once("close", () => {
+      state.streams -= 1;
+      if (draining && state.streams === 0) session.close();
+    });
+  };
+
+  const serve = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     if (headerBytes(request) > limits.maxHeaderBytes) {
       setSecurityHeaders(response);
       request.resume();
@@ -88,6 +93,16 @@ export function createHttp2(
     onRequest(request, response);
   };
   server.on("request", serve);
+  // Node builds its request and response objects in a listener that the line above has added. A stream that is taken
+  // before needs none of them, and they cost more than the call itself.
+  const [compat] = server.listeners("stream");
+  if (compat === undefined) throw new Error("this version of Node serves HTTP/2 requests in another way");
+  server.removeAllListeners("stream");
+  server.on("stream", (stream, headers, flags, rawHeaders: readonly string[]) => {
+    count(stream, headers["user-agent"]);
+    if (bytesOf(rawHeaders) <= limits.maxHeaderBytes && onStream(stream, headers)) return;
+    compat.call(server, stream, headers, flags, rawHeaders);
+  });
   server.on("connect", serve);
   server.on("checkExpectation", serve);
   server.on("sessionError", () => {
@@ -111,7 +126,11 @@ export function createHttp2(
  * session are measured here.
  */
 function headerBytes(request: Http2ServerRequest): number {
+  return bytesOf(request.rawHeaders);
+}
+
+function bytesOf(rawHeaders: readonly string[]): number {
   let bytes = 0;
-  for (const text of request.rawHeaders) bytes += text.length;
+  for (const text of rawHeaders) bytes += text.length;
   return bytes;
 }

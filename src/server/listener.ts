@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import type { Http2StreamHandler } from "../transports/grpc/handler.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import { InFlight } from "./drain.ts";
 import { acceptable, createHttp1 } from "./http1.ts";
@@ -32,6 +33,8 @@ export interface ListenerOptions {
   readonly tls?: TlsMaterial;
   /** Asked in this order; the first that answers true owns the request. */
   readonly handlers: readonly HttpHandler[];
+  /** Asked before `handlers` of each HTTP/2 stream. They set the security headers themselves. */
+  readonly streamHandlers?: readonly Http2StreamHandler[];
   readonly limits?: Partial<ListenerLimits>;
   readonly log?: ServerLog;
 }
@@ -77,7 +80,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     setSecurityHeaders(response);
     if (acceptable(request, response)) admit(request, response);
   });
-  const http2 = createHttp2(limits, admit);
+  const http2 = createHttp2(limits, admit, (stream, headers) => {
+    for (const handle of options.streamHandlers ?? []) {
+      if (!handle(stream, headers)) continue;
+      inFlight.add(stream);
+      return true;
+    }
+    return false;
+  });
 
   const sockets = new Set<Socket>();
   const undecided = new Set<Socket>();

@@ -1,0 +1,241 @@
+/**
+ * gRPC straight on HTTP/2 streams: unary and server-streaming calls, uncompressed or gzip. connect-es serves the rest
+ * (transports/connect.ts), and everything when this path is switched off; the two answer alike. Handlers, limits and
+ * errors are the dispatcher's on both.
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import {
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type Message,
+} from "@bufbuild/protobuf";
+import { BatonError, type ErrorTable } from "../../domain/errors.ts";
+import type { ProtocolVersion, RequestMeta } from "../../service/call.ts";
+import type { Dispatcher } from "../../service/dispatcher.ts";
+import { inflate, readFrame, tooLarge, writeFrame } from "./frame.ts";
+import { GrpcReply } from "./reply.ts";
+import { timeoutMs } from "./timeout.ts";
+
+/** Takes an HTTP/2 stream and answers true, or touches nothing and answers false. */
+export type Http2StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+export interface GrpcHandlerOptions {
+  readonly dispatcher: Dispatcher;
+  /** Largest request message in bytes (SB-53, Q24). */
+  readonly readMaxBytes: number;
+  /** How long a request message may take to arrive, in milliseconds; default 30,000. */
+  readonly bodyTimeoutMs?: number;
+  readonly errorTable?: ErrorTable;
+  /** Headers of every answer. */
+  readonly baseHeaders: OutgoingHttpHeaders;
+  readonly log?: { error(fields: object, message: string): void };
+}
+
+const GRPC = /^application\/grpc(?:\+proto)?(?:;|$)/;
+const BODY_TIMEOUT_MS = 30_000;
+
+type Served = DescMethodUnary | DescMethodServerStreaming;
+
+/** Serves the services that the dispatcher has at this moment; register them first. */
+export function createGrpcHandler(options: GrpcHandlerOptions): Http2StreamHandler {
+  const methods = new Map<string, Served>();
+  for (const service of options.dispatcher.services) {
+    for (const method of service.methods) {
+      if (isServed(method)) methods.set(`/${service.typeName}/${method.name}`, method);
+    }
+  }
+  return (stream, headers) => {
+    if (headers[":method"] !== "POST" || !GRPC.test(headers["content-type"] ?? "")) return false;
+    const method = methods.get(headers[":path"] ?? "");
+    const encoding = text(headers, "grpc-encoding") ?? "identity";
+    if (method === undefined || (encoding !== "identity" && encoding !== "gzip")) return false;
+    const timeout = timeoutMs(text(headers, "grpc-timeout"));
+    if (Number.isNaN(timeout)) return false;
+    const call = new GrpcCall(stream, headers, method, options);
+    void call.run(encoding, timeout);
+    return true;
+  };
+}
+
+function isServed(method: DescMethod): method is Served {
+  return method.methodKind === "unary" || method.methodKind === "server_streaming";
+}
+
+function text(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** One call. */
+class GrpcCall {
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #method: Served;
+  readonly #options: GrpcHandlerOptions;
+  readonly #reply: GrpcReply;
+  readonly #abort = new AbortController();
+  #cut: BatonError | undefined;
+  #lastId: string | undefined;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    method: Served,
+    options: GrpcHandlerOptions,
+  ) {
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#method = method;
+    this.#options = options;
+    this.#reply = new GrpcReply(stream, options.baseHeaders);
+  }
+
+  async run(encoding: string, timeout: number | undefined): Promise<void> {
+    const stream = this.#stream;
+    stream.on("error", () => {
+      // The client reset the stream: `close` follows, and there is nobody to tell.
+    });
+    stream.once("close", () => this.#stop(new BatonError("Canceled", "the call was canceled")));
+    const timer =
+      timeout === undefined
+        ? undefined
+        : setTimeout(
+            () => this.#stop(new BatonError("DeadlineExceeded", "the deadline of the call has passed")),
+            timeout,
+          );
+    try {
+      await this.#serve(encoding, timeout);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #serve(encoding: string, timeout: number | undefined): Promise<void> {
+    const { dispatcher, readMaxBytes } = this.#options;
+    const method = this.#method;
+    const meta = this.#meta(timeout);
+    const body = this.#read(readMaxBytes);
+    // A refusal of the credential must not wait for the body, nor a broken body go unhandled meanwhile.
+    body.catch(() => {});
+    const caller = await this.#whileOpen(dispatcher.authenticate(meta));
+    const frame = readFrame(await this.#whileOpen(body), readMaxBytes);
+    const data = frame.compressed ? await inflate(frame, encoding, readMaxBytes) : frame.data;
+    let request: Message;
+    try {
+      request = fromBinary(method.input, data);
+    } catch (cause) {
+      throw new BatonError("ParseError", `the message is not a valid ${method.input.typeName}`, { cause });
+    }
+    if (method.methodKind === "unary") {
+      const { message, headers } = await this.#whileOpen(dispatcher.unary(method, request, meta, caller));
+      this.#reply.unary(headers, writeFrame(method.output, message, false));
+      return;
+    }
+    const started = dispatcher.stream(method, request, meta, caller);
+    const { items, headers } = await this.#whileOpen(started, ({ items: late }) => {
+      late[Symbol.asyncIterator]().return?.(undefined);
+    });
+    this.#reply.start(headers);
+    const iterator = items[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await this.#whileOpen(iterator.next());
+        if (next.done === true) break;
+        if (next.value.id !== undefined) this.#lastId = next.value.id;
+        await this.#reply.write(writeFrame(method.output, next.value.message, true));
+      }
+      this.#reply.finish(this.#streamTrailers());
+    } finally {
+      // Not awaited: a generator that is waiting ends when its own wait does.
+      iterator.return?.().catch(() => {});
+    }
+  }
+
+  #streamTrailers(): OutgoingHttpHeaders {
+    return this.#lastId === undefined ? {} : { "a2a-last-event-id": this.#lastId };
+  }
+
+  #meta(timeout: number | undefined): RequestMeta {
+    const headers = this.#headers;
+    const form: ProtocolVersion = this.#method.parent.file.proto.package === "a2a.v1" ? "0.3" : "1.0";
+    return {
+      transport: "grpc",
+      form,
+      header: (name) => text(headers, name),
+      remoteAddress: this.#stream.session?.socket.remoteAddress ?? "",
+      signal: this.#abort.signal,
+      ...(timeout === undefined ? {} : { deadlineAt: Date.now() + timeout }),
+    };
+  }
+
+  /** Collects the body; nothing is parsed before its size is known to be right. */
+  #read(maxBytes: number): Promise<Buffer> {
+    const stream = this.#stream;
+    const limit = maxBytes + 5;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new BatonError("DeadlineExceeded", "the request took too long to arrive"));
+      const timer = setTimeout(late, this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
+      stream.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > limit) {
+          clearTimeout(timer);
+          reject(tooLarge(maxBytes));
+          return;
+        }
+        chunks.push(chunk);
+      });
+      stream.once("end", () => {
+        clearTimeout(timer);
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+      });
+      stream.once("close", () => clearTimeout(timer));
+    });
+  }
+
+  #stop(reason: BatonError): void {
+    if (this.#abort.signal.aborted) return;
+    this.#cut = reason;
+    this.#abort.abort(reason);
+  }
+
+  /** Waits for `work`, but no longer than the call lasts; what comes later is given to `late`. */
+  #whileOpen<T>(work: Promise<T>, late?: (result: T) => void): Promise<T> {
+    const { signal } = this.#abort;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(this.#cut);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+      work.then(
+        (result) => {
+          signal.removeEventListener("abort", onAbort);
+          if (signal.aborted) late?.(result);
+          resolve(result);
+        },
+        (error: unknown) => {
+          signal.removeEventListener("abort", onAbort);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #fail(thrown: unknown): void {
+    let error = BatonError.from(thrown);
+    // What a handler throws because its signal fired is told by the reason of the signal.
+    if (this.#cut !== undefined && error.kind === "Canceled") error = this.#cut;
+    if (error.kind === "Internal" && error.cause !== undefined) {
+      const { parent, name } = this.#method;
+      this.#options.log?.error(
+        { err: error.cause, service: parent.typeName, method: name },
+        "a handler failed",
+      );
+    }
+    this.#reply.fail(error, this.#streamTrailers(), this.#options.errorTable);
+  }
+}

@@ -1,0 +1,99 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { toBinary } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { errorStatus } from "../../domain/error-details.ts";
+import type { BatonError, ErrorTable } from "../../domain/errors.ts";
+import { errorHeaders } from "../connect/errors.ts";
+
+const CONTENT_TYPE = "application/grpc+proto";
+export const ACCEPT_ENCODING = "identity,gzip,br";
+
+/** Answers one call on its HTTP/2 stream. `base`: headers of every answer, such as the security headers. */
+export class GrpcReply {
+  readonly #stream: ServerHttp2Stream;
+  readonly #base: OutgoingHttpHeaders;
+  #trailers: OutgoingHttpHeaders = {};
+  #ended = false;
+
+  constructor(stream: ServerHttp2Stream, base: OutgoingHttpHeaders) {
+    this.#stream = stream;
+    this.#base = base;
+  }
+
+  /** One message and OK, in as few frames as HTTP/2 allows. */
+  unary(headers: Headers, frame: Buffer): void {
+    if (!this.#begin(headers)) return;
+    this.#trailers = { "grpc-status": "0" };
+    this.#ended = true;
+    this.#stream.end(frame);
+  }
+
+  /** Begins a stream of messages. */
+  start(headers: Headers): void {
+    this.#begin(headers);
+  }
+
+  /** Writes a message; resolves when the client is ready for more. */
+  async write(frame: Buffer): Promise<void> {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.write(frame)) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        stream.off("drain", done);
+        stream.off("close", done);
+        resolve();
+      };
+      stream.on("drain", done);
+      stream.on("close", done);
+    });
+  }
+
+  /** Ends a stream with OK. */
+  finish(trailers: OutgoingHttpHeaders): void {
+    this.#end({ ...trailers, "grpc-status": "0" });
+  }
+
+  /** Ends the call with an error: in the trailers, which are the headers where nothing was sent before. */
+  fail(error: BatonError, trailers: OutgoingHttpHeaders = {}, edition?: ErrorTable): void {
+    const status = errorStatus(error, edition);
+    this.#end({
+      ...trailers,
+      ...errorHeaders(error),
+      "grpc-status": String(status.code),
+      // Lone surrogates, which a message may echo from a request, cannot be percent-encoded.
+      "grpc-message": encodeURIComponent(error.message.toWellFormed()),
+      "grpc-status-details-bin": base64Encode(toBinary(StatusSchema, status), "std_raw"),
+    });
+  }
+
+  #begin(headers: Headers): boolean {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.headersSent) return false;
+    const answer: OutgoingHttpHeaders = {
+      ":status": 200,
+      ...this.#base,
+      "content-type": CONTENT_TYPE,
+      "grpc-accept-encoding": ACCEPT_ENCODING,
+    };
+    for (const [name, value] of headers) answer[name] = value;
+    stream.on("wantTrailers", () => stream.sendTrailers(this.#trailers));
+    stream.respond(answer, { waitForTrailers: true });
+    return true;
+  }
+
+  #end(trailers: OutgoingHttpHeaders): void {
+    const stream = this.#stream;
+    if (this.#ended || stream.destroyed) return;
+    this.#ended = true;
+    if (!stream.headersSent) {
+      const answer = { ":status": 200, ...this.#base, "content-type": CONTENT_TYPE, ...trailers };
+      stream.respond({ ...answer, "grpc-accept-encoding": ACCEPT_ENCODING }, { endStream: true });
+      // What the client still sends is of no use; NO_ERROR says that the answer stands.
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+      return;
+    }
+    this.#trailers = trailers;
+    stream.end();
+  }
+}
