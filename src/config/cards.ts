@@ -14,7 +14,9 @@ const signingKey = z
       .string()
       .regex(/^https:\/\//, "must be an https:// address")
       .optional()
-      .describe("Where the public keys are published. A hint: verifiers should trust hosts of their own choice."),
+      .describe(
+        "Where the public keys are published. A hint: verifiers should trust hosts of their own choice.",
+      ),
   })
   .superRefine((value, context) => {
     if ((value.file === undefined) === (value.env === undefined)) {

@@ -80,6 +80,8 @@ export const onboarding = z
         burst: z.number().int().min(1).max(1_000_000).default(10),
       })
       .prefault({})
-      .describe("Friend requests and pickups of one address: refill per second and burst. Default 5/s, burst 10."),
+      .describe(
+        "Friend requests and pickups of one address: refill per second and burst. Default 5/s, burst 10.",
+      ),
   })
   .describe("Friend requests; offered where `identity.issuers` names an issuer. See docs/onboard.md.");

@@ -17,6 +17,7 @@ export const RESERVED_AGENT_NAMES = [
   "extendedAgentCard",
   "mcp",
   "healthz",
+  "a2a",
 ] as const;
 
 const name = z
@@ -51,7 +52,7 @@ const skill = z
     outputModes: z.array(z.string()).default([]),
     verbs: z
       .array(z.enum(VERBS))
-      .default([])
+      .optional()
       .describe("Verbs that the skill needs: it is on the card while all of them can be granted (SB-67)."),
   })
   .describe("A skill on the agent card.");
@@ -81,6 +82,7 @@ const card = z
         id: "process-work",
         name: "Process work",
         description: "Lets a worker list the work of its queues, claim it and complete it.",
+    extensions: z.array(extension).default([]),
         tags: ["todo", "worker"],
         verbs: ["list_todos", "claim", "complete"],
       }),
@@ -311,6 +313,30 @@ export const configSchema = z.strictObject({
         .min(16)
         .optional()
         .describe(
+      leanGrpc: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Serve gRPC straight on HTTP/2 streams; off, connect-es serves it. The answers are the same.",
+        ),
+      cors: z
+        .strictObject({
+          origins: z
+            .array(z.union([z.literal("*"), z.string().regex(/^https?:\/\/[^/\s]+$/, "scheme, host and port")]))
+            .min(1)
+            .describe("Origins whose pages may call, such as `https://app.example`; `*` for all."),
+          maxAgeSeconds: seconds("How long a browser may keep the permission", 600, 0, 86_400),
+        })
+        .optional()
+        .describe(
+          "Answer browsers of these origins on every binding. Absent: browsers of other origins are not served, but for cards.",
+        ),
+      trustedProxies: z
+        .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+        .default([])
+        .describe(
+          "Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix are believed: for limits per address, and for the addresses in cards where `publicUrl` is not given. Default: nobody's.",
+        ),
           "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
         ),
       people,
@@ -318,7 +344,9 @@ export const configSchema = z.strictObject({
         .string()
         .min(1)
         .optional()
-        .describe("`aud` of the ID tokens of `people`; none of an issuer's `audiences`. Required with `people`."),
+        .describe(
+          "`aud` of the ID tokens of `people`; none of an issuer's `audiences`. Required with `people`.",
+        ),
     })
     .prefault({}),
   publicUrl: z

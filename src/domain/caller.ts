@@ -15,6 +15,8 @@ export const VERBS = [
   "add_artifact",
   "update_status",
   "get_messages",
+  "get_default_lease",
+  "set_default_lease",
 ] as const;
 
 export type Verb = (typeof VERBS)[number];
@@ -27,6 +29,13 @@ export function isVerb(text: string): text is Verb {
 export const SUBMIT_VERBS: readonly Verb[] = ["create_for"];
 export const WORK_VERBS: readonly Verb[] = VERBS.filter((verb) => verb !== "create_for");
 
+/** Whose endpoint it is, for one that a friend request led to. */
+export interface Friend {
+  readonly grantId: string;
+  /** The requester's persona, as it called itself. */
+  readonly persona: string;
+}
+
 /** The authenticated identity of one request, resolved from the stored endpoint and from nothing else (SB-58). */
 export interface Caller {
   /** Endpoint id. */
@@ -38,6 +47,8 @@ export interface Caller {
   readonly queues: readonly string[];
   readonly verbs: ReadonlySet<Verb>;
   readonly capabilities: { readonly streaming: boolean; readonly push: boolean };
+  /** Set for the endpoint of a friend. */
+  readonly friend?: Friend;
   /** Milliseconds since the epoch; absent: never. */
   readonly expiresAt?: number;
   /** Default lease of claims, in seconds; absent: the server's. */

@@ -8,7 +8,7 @@ import { type EgressHeaders, headerProblem } from "./headers.ts";
 import type { EgressPolicy } from "./policy.ts";
 import { Pools } from "./pools.ts";
 import { type EgressResolver, systemResolver } from "./resolve.ts";
-import { type SentResponse, send } from "./send.ts";
+import { type SendRequest, type SentResponse, send } from "./send.ts";
 
 export interface EgressTimeouts {
   /** The one deadline over DNS, connect, TLS, request and response, in ms. Default 15000 (A2A advises 10 to 30 s). */
@@ -50,6 +50,15 @@ export interface PostRequest {
   readonly keepBody?: boolean;
 }
 
+/** For documents that this program needs itself, such as an issuer's keys. */
+export interface GetRequest {
+  /** `https:` URL, judged as that of a POST. */
+  readonly url: string;
+  readonly headers?: EgressHeaders;
+  readonly signal?: AbortSignal;
+  readonly timeouts?: Pick<EgressTimeouts, "totalMs" | "headersMs">;
+}
+
 export interface PostResult {
   /** As answered; a redirect (3xx) is returned, never followed. */
   readonly status: number;
@@ -73,9 +82,17 @@ export interface EgressClient {
    * @throws EgressDenied (no socket was opened) or EgressFailed
    */
   post(request: PostRequest): Promise<PostResult>;
+  /**
+   * Checks, then GETs from an address that was checked. The answer holds the first 64 KiB of the body; a longer one is
+   * not `bodyComplete`.
+   * @throws EgressDenied (no socket was opened) or EgressFailed
+   */
+  get(request: GetRequest): Promise<PostResult>;
   /** Ends every connection; requests still open fail with `closed`. */
   close(): Promise<void>;
 }
+
+type Outgoing = Omit<PostRequest, "body"> & Pick<SendRequest, "method" | "body">;
 
 /** Answers beyond these many are judged too, but not dialled. */
 const MAX_DIALS = 8;
@@ -114,6 +131,16 @@ export function createEgressClient(options: EgressClientOptions): EgressClient {
     }
   }
 
+  async function exchange(request: Outgoing): Promise<PostResult> {
+    return within(request.timeouts?.totalMs ?? totalMs, request.signal, async (deadline) => {
+      requireHeaders(request.headers ?? {});
+      const checked = await checkDestination(request.url, policy, resolver, deadline);
+      if (closing.signal.aborted) throw new EgressFailed("closed", { decision: checked.decision });
+      const limits = { headersMs: request.timeouts?.headersMs ?? headersMs };
+      return await dial(pools, checked, request, limits, deadline);
+    });
+  }
+
   return {
     check: (url, { signal } = {}) =>
       within(
@@ -121,14 +148,8 @@ export function createEgressClient(options: EgressClientOptions): EgressClient {
         signal,
         async (deadline) => (await checkDestination(url, policy, resolver, deadline)).decision,
       ),
-    post: (request) =>
-      within(request.timeouts?.totalMs ?? totalMs, request.signal, async (deadline) => {
-        requireHeaders(request.headers ?? {});
-        const checked = await checkDestination(request.url, policy, resolver, deadline);
-        if (closing.signal.aborted) throw new EgressFailed("closed", { decision: checked.decision });
-        const limits = { headersMs: request.timeouts?.headersMs ?? headersMs };
-        return await dial(pools, checked, request, limits, deadline);
-      }),
+    post: (request) => exchange({ ...request, method: "POST" }),
+    get: (request) => exchange({ ...request, method: "GET", body: null, keepBody: true }),
     async close() {
       closing.abort();
       await pools.destroy();
@@ -140,7 +161,7 @@ export function createEgressClient(options: EgressClientOptions): EgressClient {
 async function dial(
   pools: Pools,
   checked: CheckedTarget,
-  request: PostRequest,
+  request: Outgoing,
   { headersMs }: { readonly headersMs: number },
   deadline: Deadline,
 ): Promise<PostResult> {
@@ -151,8 +172,9 @@ async function dial(
     const lease = pools.lease({ scheme, host, port, address, hostIsAddress: target.literal !== undefined });
     let broken = true;
     try {
-      const { headers = {}, body, keepBody = false } = request;
-      const response = await send(lease.pool, { path, headers, body, headersMs, keepBody }, deadline);
+      const { method, headers = {}, body, keepBody = false } = request;
+      const outgoing = { method, path, headers, body, headersMs, keepBody };
+      const response = await send(lease.pool, outgoing, deadline);
       broken = false;
       return result(response, decision, address);
     } catch (error) {

@@ -14,6 +14,7 @@ export {
   type EgressClient,
   type EgressClientOptions,
   type EgressTimeouts,
+  type GetRequest,
   type PostRequest,
   type PostResult,
 } from "./client.ts";

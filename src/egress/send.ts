@@ -17,20 +17,22 @@ export interface SentResponse {
 }
 
 export interface SendRequest {
+  readonly method: "GET" | "POST";
   readonly path: string;
   readonly headers: EgressHeaders;
-  readonly body: string | Uint8Array;
+  /** Null for a GET. */
+  readonly body: string | Uint8Array | null;
   readonly headersMs: number;
   readonly keepBody: boolean;
 }
 
-/** One POST on one pool; at most one attempt, no redirect. Throws {@link DialError} or {@link EgressFailed}. */
+/** One request on one pool; at most one attempt, no redirect. Throws {@link DialError} or {@link EgressFailed}. */
 export function send(pool: Pool, request: SendRequest, deadline: Deadline): Promise<SentResponse> {
   const exchange = new Exchange(request, deadline);
   if (!deadline.signal.aborted) {
-    const { path, headers, body } = request;
+    const { method, path, headers, body } = request;
     try {
-      pool.dispatch({ method: "POST", path, headers: { ...headers }, body, idempotent: false }, exchange);
+      pool.dispatch({ method, path, headers: { ...headers }, body, idempotent: false }, exchange);
     } catch {
       exchange.fail(new EgressFailed("closed"));
     }

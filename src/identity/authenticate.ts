@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { Caller } from "../domain/caller.ts";
 import { BatonError } from "../domain/errors.ts";
 import { callerOf, credentialHash, type EndpointRecord, type EndpointStore } from "../store/endpoints.ts";
@@ -71,24 +70,4 @@ export class EndpointAuthenticator {
 
 function isActive(record: EndpointRecord, now: number): boolean {
   return record.revokedAt === undefined && (record.expiresAt === undefined || record.expiresAt > now);
-}
-
-/** Checks the one admin credential, in constant time. */
-export function createAdminAuthenticator(adminToken: string): (request: Credentialed) => Promise<Caller> {
-  const expected = createHash("sha256").update(adminToken).digest();
-  return async (request) => {
-    const token = bearerToken(request);
-    const given = createHash("sha256")
-      .update(token ?? "")
-      .digest();
-    if (token === undefined || !timingSafeEqual(given, expected)) throw unauthenticated();
-    return {
-      id: "admin",
-      name: "operator",
-      agent: "",
-      queues: [],
-      verbs: new Set(),
-      capabilities: { streaming: true, push: false },
-    };
-  };
 }

@@ -184,4 +184,5 @@ function lateEgress(make: () => EgressClientOptions): EgressClient {
     post: (request) => client().post(request),
     close: async () => made?.close(),
   };
+    get: (request) => client().get(request),
 }

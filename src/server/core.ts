@@ -1,6 +1,5 @@
 /** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
 import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
-import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
 import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -8,10 +7,9 @@ import type { Backend } from "../backends/backend.ts";
 import { startSweeper } from "../backends/todo/sweeper.ts";
 import { TodoBackend } from "../backends/todo/todo-backend.ts";
 import type { Config } from "../config/schema.ts";
-import { createAdminAuthenticator, EndpointAuthenticator } from "../identity/authenticate.ts";
+import { EndpointAuthenticator } from "../identity/authenticate.ts";
 import type { Push } from "../push/push.ts";
 import { createA2AService } from "../service/a2a.ts";
-import { createEndpointService } from "../service/admin/endpoint-service.ts";
 import { createPushService } from "../service/admin/push-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
@@ -29,7 +27,9 @@ import { TaskFeed } from "../store/task-feed.ts";
 import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
+import type { HttpHandler } from "../transports/http-handler.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
+import { createOnboarding } from "./onboarding.ts";
 import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
@@ -53,6 +53,8 @@ export interface Core {
   readonly feed: TaskFeed;
   readonly agents: AgentDirectory;
   readonly openwop: OpenWopAgents;
+  /** Takes friend requests, on the listener of callers. */
+  readonly friendRequests: HttpHandler;
   /** The card of an agent, or of the default agent for an empty name. */
   cardOf(name: string): AgentCard | undefined;
   stop(): Promise<void>;
@@ -130,23 +132,19 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     { a2a: false },
   );
 
-  const adminDispatcher = new Dispatcher({
-    authenticate: createAdminAuthenticator(options.adminToken),
-    hasAgent: () => false,
-    versions: [],
-    strictVersions: false,
+  const onboarding = createOnboarding({
+    config,
+    redis,
+    adminToken: options.adminToken,
+    agents,
+    endpoints,
+    todos,
+    publicUrl: options.publicUrl,
+    onChanged: (id) => authenticator.forget(id),
+    onEnded: ended,
+    onError: options.onError,
   });
-  adminDispatcher.register(
-    EndpointService,
-    createEndpointService({
-      endpoints,
-      todos,
-      agents,
-      onChanged: (id, hasEnded) => (hasEnded ? ended(id) : authenticator.forget(id)),
-    }),
-    { a2a: false },
-  );
-
+  const { adminDispatcher } = onboarding;
   adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
 
   const sweeper = startSweeper(todos, {
@@ -176,8 +174,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       const { backend } = agent.config;
       return backend !== "todo" && backend.major === 2 ? card : withLegacyInterfaces(card);
     },
+    friendRequests: onboarding.handler,
     async stop() {
       await sweeper.stop();
+      await onboarding.stop();
       await openwop.stop();
       feed.close();
     },

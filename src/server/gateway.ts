@@ -121,6 +121,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
         createCardHandler({ cardOf: (name) => core.cardOf(name) }),
         ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
         createConnectHandler({ ...connect, dispatcher, plainServices }),
+        core.friendRequests,
         createRestHandler({
           dispatcher,
           service: A2AService,

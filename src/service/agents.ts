@@ -20,6 +20,12 @@ export class AgentDirectory {
     return this.#agents.has(name);
   }
 
+  /** Whether strangers may know of the agent: see its card and ask for access to it (SB-67). */
+  isDiscoverable(name: string): boolean {
+    const agent = this.#agents.get(name);
+    return agent !== undefined && (agent.config.discoverable ?? name === this.defaultAgent);
+  }
+
   get(name: string): ServedAgent {
     const agent = this.#agents.get(name);
     if (agent === undefined) throw new BatonError("RouteNotFound", "no such agent");

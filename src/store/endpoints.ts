@@ -1,7 +1,13 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { type Caller, isVerb, type Verb } from "../domain/caller.ts";
+import { type Caller, type Friend, isVerb, type Verb } from "../domain/caller.ts";
 import type { RedisConnection } from "./connection.ts";
-import { credentialKey, ENDPOINTS_KEY, endpointKey, REVOCATION_CHANNEL } from "./keys.ts";
+import {
+  credentialKey,
+  ENDING_ENDPOINTS_KEY,
+  ENDPOINTS_KEY,
+  endpointKey,
+  REVOCATION_CHANNEL,
+} from "./keys.ts";
 
 /** A vended endpoint as stored; never its credential. Times in milliseconds since the epoch. */
 export interface EndpointRecord {
@@ -13,19 +19,37 @@ export interface EndpointRecord {
   readonly verbs: readonly Verb[];
   readonly streaming: boolean;
   readonly push: boolean;
-  /** The first 12 characters of the credential (SB-57). */
+  /** The first 12 characters of the credential (SB-57); empty while a friend has not picked it up. */
   readonly prefix: string;
   readonly createdAt: number;
   readonly expiresAt: number | undefined;
   readonly revokedAt: number | undefined;
   readonly lastSeenAt: number | undefined;
   readonly defaultLeaseSeconds: number | undefined;
+  /** Set for an endpoint that a friend request led to. */
+  readonly friend: Friend | undefined;
 }
 
 export type NewEndpoint = Pick<
   EndpointRecord,
-  "name" | "agent" | "owner" | "queues" | "verbs" | "streaming" | "push" | "expiresAt" | "defaultLeaseSeconds"
+  | "name"
+  | "agent"
+  | "owner"
+  | "queues"
+  | "verbs"
+  | "streaming"
+  | "push"
+  | "expiresAt"
+  | "defaultLeaseSeconds"
+  | "friend"
 >;
+
+/** A credential and what is stored of it. */
+export interface MintedCredential {
+  readonly credential: string;
+  readonly hash: string;
+  readonly prefix: string;
+}
 
 /** `sbk_` and 32 random bytes in base64url: 47 characters (todo-delegation.md 2.2). */
 const CREDENTIAL = /^sbk_[A-Za-z0-9_-]{43}$/;
@@ -34,6 +58,12 @@ const PREFIX_LENGTH = 12;
 /** Hashing at rest needs no salt or slowness: the credential has 256 bits of its own. */
 export function credentialHash(credential: string): string {
   return createHash("sha256").update(credential).digest("hex");
+}
+
+/** 256 random bits; a failing random source throws, and nothing is vended. */
+export function mintCredential(): MintedCredential {
+  const credential = `sbk_${randomBytes(32).toString("base64url")}`;
+  return { credential, hash: credentialHash(credential), prefix: credential.slice(0, PREFIX_LENGTH) };
 }
 
 /** Endpoint records. Only the SHA-256 of a credential is ever stored. */
@@ -48,22 +78,49 @@ export class EndpointStore {
   async create(
     endpoint: NewEndpoint,
   ): Promise<{ readonly record: EndpointRecord; readonly credential: string }> {
-    const credential = `sbk_${randomBytes(32).toString("base64url")}`;
+    const minted = mintCredential();
+    const record = await this.createWithout(endpoint, minted.prefix);
+    await this.setCredential(record.id, minted);
+    return { record, credential: minted.credential };
+  }
+
+  /** Makes an endpoint that nobody can use until it is given a credential. */
+  async createWithout(endpoint: NewEndpoint, prefix = ""): Promise<EndpointRecord> {
     const record: EndpointRecord = {
       ...endpoint,
       id: randomUUID(),
-      prefix: credential.slice(0, PREFIX_LENGTH),
+      prefix,
       createdAt: Date.now(),
       revokedAt: undefined,
       lastSeenAt: undefined,
     };
-    const hash = credentialHash(credential);
     const key = endpointKey(record.id);
-    // The credential's own key goes last: until it stands, the endpoint cannot be used and nothing half-made shows.
-    await this.#redis.run(key, ["HSET", key, ...fieldsOf(record), "hash", hash]);
+    if (record.expiresAt !== undefined) await this.endBy(record.id, record.expiresAt);
+    await this.#redis.run(key, ["HSET", key, ...fieldsOf(record)]);
     await this.#redis.run(ENDPOINTS_KEY, ["ZADD", ENDPOINTS_KEY, String(record.createdAt), record.id]);
-    await this.#redis.run(credentialKey(hash), ["SET", credentialKey(hash), record.id]);
-    return { record, credential };
+    return record;
+  }
+
+  /**
+   * Gives an endpoint its credential; one that it had before is dead from then on. The look-up goes first: until the
+   * record names the same hash, the credential is good for nothing.
+   */
+  async setCredential(id: string, minted: Pick<MintedCredential, "hash" | "prefix">): Promise<void> {
+    const lookup = credentialKey(minted.hash);
+    await this.#redis.run(lookup, ["SET", lookup, id]);
+    await this.dropCredential(id);
+    const key = endpointKey(id);
+    await this.#redis.run(key, ["HSET", key, "hash", minted.hash, "prefix", minted.prefix]);
+  }
+
+  /** Ends the credential of an endpoint, which stays: its streams close and it can be given another. */
+  async dropCredential(id: string): Promise<void> {
+    const key = endpointKey(id);
+    const hash = await this.#redis.run(key, ["HGET", key, "hash"]);
+    if (!Buffer.isBuffer(hash)) return;
+    await this.#redis.run(key, ["HDEL", key, "hash"]);
+    await this.#dropLookup(hash.toString());
+    await this.#announce(id);
   }
 
   async get(id: string): Promise<EndpointRecord | undefined> {
@@ -76,7 +133,11 @@ export class EndpointStore {
     if (!CREDENTIAL.test(credential)) return undefined;
     const key = credentialKey(credentialHash(credential));
     const id = await this.#redis.run(key, ["GET", key]);
-    return Buffer.isBuffer(id) ? this.get(id.toString()) : undefined;
+    if (!Buffer.isBuffer(id)) return undefined;
+    const record = endpointKey(id.toString());
+    const reply = await this.#redis.run(record, ["HGETALL", record]);
+    // The look-up is only a hint: the record says which credential is its own.
+    return holdsHash(reply, credentialHash(credential)) ? recordOf(id.toString(), reply) : undefined;
   }
 
   /** All endpoints, newest first. */
@@ -101,15 +162,36 @@ export class EndpointStore {
   /** Ends the credential on every replica at once (SB-59). False when it was not active. */
   async revoke(id: string): Promise<boolean> {
     const key = endpointKey(id);
-    const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(Date.now())]);
+    const now = Date.now();
+    // What follows from the end is found again after a crash, since this comes first.
+    await this.endBy(id, now);
+    const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(now)]);
     if (first !== 1) return false;
     const hash = await this.#redis.run(key, ["HGET", key, "hash"]);
-    if (Buffer.isBuffer(hash)) {
-      const lookup = credentialKey(hash.toString());
-      await this.#redis.run(lookup, ["DEL", lookup]);
-    }
-    await this.#redis.run(REVOCATION_CHANNEL, ["SPUBLISH", REVOCATION_CHANNEL, id]);
+    if (Buffer.isBuffer(hash)) await this.#dropLookup(hash.toString());
+    await this.#announce(id);
     return true;
+  }
+
+  /** Notes that an endpoint has to be ended, or looked at again, at a time in milliseconds since the epoch. */
+  async endBy(id: string, at: number): Promise<void> {
+    await this.#redis.run(ENDING_ENDPOINTS_KEY, ["ZADD", ENDING_ENDPOINTS_KEY, String(at), id]);
+  }
+
+  /** Ids of endpoints whose end is due, the longest due first. */
+  async ending(limit: number): Promise<string[]> {
+    const range = ["-inf", String(Date.now()), "LIMIT", "0", String(limit)];
+    const ids = await this.#redis.run(ENDING_ENDPOINTS_KEY, [
+      "ZRANGEBYSCORE",
+      ENDING_ENDPOINTS_KEY,
+      ...range,
+    ]);
+    return (Array.isArray(ids) ? ids : []).map(String);
+  }
+
+  /** Everything that follows from the end of an endpoint has been done. */
+  async ended(id: string): Promise<void> {
+    await this.#redis.run(ENDING_ENDPOINTS_KEY, ["ZREM", ENDING_ENDPOINTS_KEY, id]);
   }
 
   async delete(id: string): Promise<void> {
@@ -122,6 +204,15 @@ export class EndpointStore {
     if (record.lastSeenAt !== undefined && now - record.lastSeenAt < 60_000) return;
     const key = endpointKey(record.id);
     await this.#redis.run(key, ["HSET", key, "seen", String(now)]);
+  }
+
+  async #dropLookup(hash: string): Promise<void> {
+    const lookup = credentialKey(hash);
+    await this.#redis.run(lookup, ["DEL", lookup]);
+  }
+
+  async #announce(id: string): Promise<void> {
+    await this.#redis.run(REVOCATION_CHANNEL, ["SPUBLISH", REVOCATION_CHANNEL, id]);
   }
 
   /** Calls back with the id of each endpoint revoked on any replica. */
@@ -139,6 +230,7 @@ export function callerOf(record: EndpointRecord): Caller {
     queues: record.queues,
     verbs: new Set(record.verbs),
     capabilities: { streaming: record.streaming, push: record.push },
+    ...(record.friend === undefined ? {} : { friend: record.friend }),
     ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
     ...(record.defaultLeaseSeconds === undefined ? {} : { defaultLeaseSeconds: record.defaultLeaseSeconds }),
   };
@@ -155,16 +247,26 @@ function fieldsOf(record: EndpointRecord): string[] {
     push: record.push ? "1" : "",
     prefix: record.prefix,
     created: String(record.createdAt),
+    ...(record.friend === undefined ? {} : { grant: record.friend.grantId, persona: record.friend.persona }),
     ...(record.expiresAt === undefined ? {} : { expires: String(record.expiresAt) }),
     ...(record.defaultLeaseSeconds === undefined ? {} : { lease: String(record.defaultLeaseSeconds) }),
   };
   return Object.entries(fields).flat();
 }
 
-function recordOf(id: string, reply: unknown): EndpointRecord | undefined {
-  if (!Array.isArray(reply) || reply.length === 0) return undefined;
+function pairsOf(reply: unknown): Map<string, string> {
   const fields = new Map<string, string>();
+  if (!Array.isArray(reply)) return fields;
   for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), String(reply[i + 1]));
+  return fields;
+}
+
+function holdsHash(reply: unknown, hash: string): boolean {
+  return pairsOf(reply).get("hash") === hash;
+}
+
+function recordOf(id: string, reply: unknown): EndpointRecord | undefined {
+  const fields = pairsOf(reply);
   // A record without its name is the remnant of one that was deleted while it was being noted as used.
   const name = fields.get("name");
   if (name === undefined) return undefined;
@@ -185,5 +287,8 @@ function recordOf(id: string, reply: unknown): EndpointRecord | undefined {
     revokedAt: number("revoked"),
     lastSeenAt: number("seen"),
     defaultLeaseSeconds: number("lease"),
+    friend: fields.has("grant")
+      ? { grantId: fields.get("grant") ?? "", persona: fields.get("persona") ?? "" }
+      : undefined,
   };
 }

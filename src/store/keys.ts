@@ -18,6 +18,11 @@ export function queueChannel(agent: string, queue: string): string {
   return `${agentPrefix(agent)}queue:${queue}:bell`;
 }
 
+/** Says that a todo, claimed so many times before, was rung for. */
+export function ringKey(agent: string, todoId: string, claims: number): string {
+  return `${agentPrefix(agent)}rung:${todoId}:${claims}`;
+}
+
 /** Hash of a vended endpoint. */
 export function endpointKey(id: string): string {
   return `baton:endpoint:${id}`;
@@ -30,6 +35,12 @@ export function credentialKey(sha256: string): string {
 
 /** Ids of all endpoints by creation time. */
 export const ENDPOINTS_KEY = "baton:endpoints";
+
+/** Endpoints by the time at which their end, and what follows from it, is due. */
+export const ENDING_ENDPOINTS_KEY = "baton:endpoints:ending";
+
+/** Start of every key of friend requests: one hash tag, so that each of their scripts stays in one cluster slot. */
+export const GRANTS_PREFIX = "baton:{grants}:";
 
 /** The channel that announces revocations to every replica. */
 export const REVOCATION_CHANNEL = "baton:revocations";

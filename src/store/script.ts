@@ -114,10 +114,24 @@ const DURABLE: ReadonlySet<string> = new Set([
   "run_created",
   "run_message",
   "run_apply",
+  "grant_request",
+  "grant_decide",
+  "grant_revoke",
+  "grant_pickup",
+  "grant_reissue",
 ]);
 
 /** Scripts on keys that belong to no agent. */
-export type KeyedScriptName = "bucket" | "slot" | "push_host";
+export type KeyedScriptName =
+  | "bucket"
+  | "slot"
+  | "push_host"
+  | "grant_request"
+  | "grant_decide"
+  | "grant_revoke"
+  | "grant_pickup"
+  | "grant_reissue"
+  | "grant_delete";
 
 export type ScriptArgs = Readonly<Record<string, string | number | boolean | Uint8Array>>;
 

@@ -19,6 +19,9 @@ import { chooseQueue } from "./queue-choice.ts";
 /** Longest `metadata.idempotencyKey`, in characters. */
 const MAX_KEY = 255;
 
+/** The verb by which a friend hands work over, whatever the transport calls it (todo-delegation.md 2.8). */
+const FRIEND_KIND = "create_for";
+
 /** Work as todos: a message becomes a todo in one of the agent's queues, and a worker takes it from there. */
 export class TodoBackend implements Backend {
   readonly #todos: TodoStore;
@@ -43,8 +46,8 @@ export class TodoBackend implements Backend {
       queue,
       contextId: input.contextId,
       title: titleOf(message),
-      source: "",
-      kind: "",
+      source: caller.friend?.persona ?? "",
+      kind: caller.friend === undefined ? "" : FRIEND_KIND,
       assignee: "",
       message,
       request: requestRecord(request),

@@ -18,20 +18,20 @@ import {
   RevokeEndpointResponseSchema,
   UpdateEndpointResponseSchema,
 } from "../../../gen/baton/admin/v1/endpoint_pb.js";
-import { agentText } from "../../backends/todo/todo-backend.ts";
 import { isVerb, VERBS, type Verb } from "../../domain/caller.ts";
 import { BatonError, type FieldViolation, invalidParams } from "../../domain/errors.ts";
+import { isPerson, mayManage } from "../../identity/operators.ts";
 import type { EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
-import type { TodoStore } from "../../store/todos.ts";
 import type { AgentDirectory } from "../agents.ts";
-import type { Handlers } from "../call.ts";
+import type { Call, Handlers } from "../call.ts";
+import type { EndpointEnding } from "./endpoint-ending.ts";
 
 export interface EndpointServiceOptions {
   readonly endpoints: EndpointStore;
-  readonly todos: TodoStore;
+  readonly ending: EndpointEnding;
   readonly agents: AgentDirectory;
-  /** Told at once of an endpoint that ended or changed, before other replicas hear of it. */
-  onChanged(endpointId: string, ended: boolean): void;
+  /** Told at once of an endpoint that changed. */
+  onChanged(endpointId: string): void;
 }
 
 const MAX_NAME = 128;
@@ -39,16 +39,17 @@ const LEASE_SECONDS = { min: 60, max: 86_400 } as const;
 
 /** Vending and revoking endpoints; see baton/admin/v1/endpoint.proto for each call. */
 export function createEndpointService(options: EndpointServiceOptions): Handlers<typeof EndpointService> {
-  const { endpoints, todos, agents } = options;
+  const { endpoints, agents, ending } = options;
 
-  async function existing(id: string): Promise<EndpointRecord> {
+  /** Somebody else's endpoint is answered as one that does not exist (SB-60). */
+  async function existing(id: string, call: Call): Promise<EndpointRecord> {
     const record = id === "" ? undefined : await endpoints.get(id);
-    if (record === undefined) throw new BatonError("NotFound", "endpoint not found");
+    if (record === undefined || !mayManage(call.caller, record.owner)) throw endpointNotFound();
     return record;
   }
 
   return {
-    async createEndpoint(request) {
+    async createEndpoint(request, call) {
       const agent = request.agent || agents.defaultAgent;
       const violations: FieldViolation[] = [];
       if (!agents.has(agent))
@@ -67,6 +68,12 @@ export function createEndpointService(options: EndpointServiceOptions): Handlers
           violations.push({ field: "scope.queues", description: `${queue} is not a queue of the agent` });
         }
       }
+      if (agents.has(agent)) {
+        const grantable: readonly string[] = agents.get(agent).config.verbs;
+        for (const verb of verbs.filter((text) => isVerb(text) && !grantable.includes(text))) {
+          violations.push({ field: "scope.verbs", description: `${verb} is not granted by the agent` });
+        }
+      }
       for (const verb of verbs.filter((text) => !isVerb(text))) {
         violations.push({ field: "scope.verbs", description: `${verb} is not one of ${VERBS.join(", ")}` });
       }
@@ -75,36 +82,46 @@ export function createEndpointService(options: EndpointServiceOptions): Handlers
         violations.push({ field: "expiresAt", description: "must lie in the future" });
       }
       violations.push(...leaseViolations(request.defaultLease, false));
+      const owner = request.owner || (isPerson(call.caller) ? call.caller.name : "operator");
+      if (!mayManage(call.caller, owner)) {
+        violations.push({ field: "owner", description: "must be yourself" });
+      }
+      if (agents.has(agent) && !mayManage(call.caller, agents.get(agent).config.owner)) {
+        violations.push({ field: "agent", description: "names no agent of yours" });
+      }
       if (violations.length > 0) throw invalidParams(...violations);
       const { record, credential } = await endpoints.create({
         name: request.name.trim(),
         agent,
-        owner: request.owner || "operator",
+        owner,
         queues,
         verbs: verbs.filter((text): text is Verb => isVerb(text)),
         streaming: request.scope?.streaming ?? false,
         push: request.scope?.push ?? false,
         expiresAt,
         defaultLeaseSeconds: secondsOf(request.defaultLease),
+        friend: undefined,
       });
       return create(CreateEndpointResponseSchema, { endpoint: endpointView(record), credential });
     },
 
-    async getEndpoint(request) {
-      return create(GetEndpointResponseSchema, { endpoint: endpointView(await existing(request.id)) });
+    async getEndpoint(request, call) {
+      const record = await existing(request.id, call);
+      return create(GetEndpointResponseSchema, { endpoint: endpointView(record) });
     },
 
-    async listEndpoints(request) {
+    async listEndpoints(request, call) {
       const records = (await endpoints.list()).filter(
         (record) =>
+          mayManage(call.caller, record.owner) &&
           (request.agent === "" || record.agent === request.agent) &&
           (request.includeRevoked || !hasEnded(record)),
       );
       return create(ListEndpointsResponseSchema, { endpoints: records.map(endpointView) });
     },
 
-    async updateEndpoint(request) {
-      const record = await existing(request.id);
+    async updateEndpoint(request, call) {
+      const record = await existing(request.id, call);
       const violations = leaseViolations(request.defaultLease, true);
       if (request.name.length > MAX_NAME) {
         violations.push({ field: "name", description: `must have at most ${MAX_NAME} characters` });
@@ -115,24 +132,23 @@ export function createEndpointService(options: EndpointServiceOptions): Handlers
         ...(request.name.trim() === "" ? {} : { name: request.name.trim() }),
         ...(defaultLeaseSeconds === undefined ? {} : { defaultLeaseSeconds }),
       });
-      options.onChanged(record.id, false);
-      return create(UpdateEndpointResponseSchema, { endpoint: endpointView(await existing(record.id)) });
+      options.onChanged(record.id);
+      const changed = await existing(record.id, call);
+      return create(UpdateEndpointResponseSchema, { endpoint: endpointView(changed) });
     },
 
     async revokeEndpoint(request, call) {
-      const record = await existing(request.id);
-      if (!(await endpoints.revoke(record.id))) throw new BatonError("NotFound", "endpoint not found");
-      options.onChanged(record.id, true);
-      const why = agentText("The endpoint that sent this work was revoked.");
-      const deadLettered = await todos.revokeOwner(record.agent, record.id, why, call.caller.name);
+      const record = await existing(request.id, call);
+      const deadLettered = await ending.revoke(record, call.caller.name);
+      if (deadLettered === undefined) throw endpointNotFound();
       return create(RevokeEndpointResponseSchema, {
-        endpoint: endpointView(await existing(record.id)),
+        endpoint: endpointView(await existing(record.id, call)),
         deadLettered,
       });
     },
 
-    async deleteEndpoint(request) {
-      const record = await existing(request.id);
+    async deleteEndpoint(request, call) {
+      const record = await existing(request.id, call);
       if (record.revokedAt === undefined) {
         throw new BatonError("Conflict", "only a revoked endpoint can be deleted; revoke it first");
       }
@@ -140,6 +156,10 @@ export function createEndpointService(options: EndpointServiceOptions): Handlers
       return create(DeleteEndpointResponseSchema, {});
     },
   };
+}
+
+function endpointNotFound(): BatonError {
+  return new BatonError("NotFound", "endpoint not found");
 }
 
 function leaseViolations(lease: Duration | undefined, zeroClears: boolean): FieldViolation[] {

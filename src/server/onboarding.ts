@@ -1,0 +1,109 @@
+/** Puts together what vends, ends and asks for access: the admin services for it, friend requests, the endpoint sweep. */
+import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
+import { GrantService } from "../../gen/baton/admin/v1/grant_pb.js";
+import type { Config } from "../config/schema.ts";
+import { BatonError } from "../domain/errors.ts";
+import { IdTokens } from "../identity/id-tokens.ts";
+import { createOperatorAuthenticator, isPerson } from "../identity/operators.ts";
+import { EndpointEnding, startEndpointSweep } from "../service/admin/endpoint-ending.ts";
+import { createEndpointService } from "../service/admin/endpoint-service.ts";
+import { createGrantService } from "../service/admin/grant-service.ts";
+import type { AgentDirectory } from "../service/agents.ts";
+import { Dispatcher } from "../service/dispatcher.ts";
+import { FriendRequests } from "../service/friend-requests.ts";
+import type { RedisConnection } from "../store/connection.ts";
+import type { EndpointStore } from "../store/endpoints.ts";
+import { GrantStore } from "../store/grants.ts";
+import type { TodoStore } from "../store/todos.ts";
+import { TokenBuckets } from "../store/token-buckets.ts";
+import { createFriendRequestHandler } from "../transports/friend-requests.ts";
+import type { HttpHandler } from "../transports/http-handler.ts";
+
+export interface OnboardingOptions {
+  readonly config: Config;
+  readonly redis: RedisConnection;
+  readonly adminToken: string;
+  readonly agents: AgentDirectory;
+  readonly endpoints: EndpointStore;
+  readonly todos: TodoStore;
+  publicUrl(): string;
+  /** An endpoint changed: what is cached of it is old. */
+  onChanged(endpointId: string): void;
+  onEnded(endpointId: string): void;
+  onError(error: unknown): void;
+}
+
+export interface Onboarding {
+  /** For operators, with the endpoint and grant services registered. */
+  readonly adminDispatcher: Dispatcher;
+  readonly handler: HttpHandler;
+  stop(): Promise<void>;
+}
+
+/** Services that a named person may use beside the operator: those that know whose is whose. */
+const FOR_PEOPLE: ReadonlySet<string> = new Set([EndpointService.typeName, GrantService.typeName]);
+
+export function createOnboarding(options: OnboardingOptions): Onboarding {
+  const { config, redis, agents, endpoints, todos, onError } = options;
+  const { grantableVerbs, quota, pickupSeconds, perAddress } = config.onboarding;
+  const idTokens = new IdTokens(config.identity);
+  const grants = new GrantStore(redis);
+  const ending = new EndpointEnding({ endpoints, grants, todos, onEnded: options.onEnded });
+
+  const adminDispatcher = new Dispatcher({
+    authenticate: createOperatorAuthenticator(options.adminToken, config.admin, idTokens),
+    async admit({ caller }, method) {
+      if (isPerson(caller) && !FOR_PEOPLE.has(method.parent.typeName)) {
+        throw new BatonError("Forbidden", "this needs the admin credential");
+      }
+    },
+    hasAgent: () => false,
+    versions: [],
+    strictVersions: false,
+  });
+  adminDispatcher.register(
+    EndpointService,
+    createEndpointService({ endpoints, ending, agents, onChanged: options.onChanged }),
+    { a2a: false },
+  );
+  adminDispatcher.register(
+    GrantService,
+    createGrantService({
+      grants,
+      endpoints,
+      ending,
+      agents,
+      grantableVerbs,
+      pickupMs: pickupSeconds * 1000,
+    }),
+    { a2a: false },
+  );
+
+  const buckets = new TokenBuckets(redis);
+  const handler = createFriendRequestHandler({
+    requests: new FriendRequests({
+      grants,
+      endpoints,
+      agents,
+      idTokens,
+      grantableVerbs,
+      quota,
+      publicUrl: options.publicUrl,
+    }),
+    admit: (address) => buckets.take({ name: "friend", ...perAddress, batch: 1 }, address),
+    onError(error) {
+      if (error.code === "internal") onError(error.cause ?? error);
+    },
+  });
+
+  const intervalMs = config.leases.sweepSeconds * 1000;
+  const sweep = startEndpointSweep(ending, { intervalMs, onError });
+  return {
+    adminDispatcher,
+    handler,
+    async stop() {
+      await sweep.stop();
+      await idTokens.close();
+    },
+  };
+}

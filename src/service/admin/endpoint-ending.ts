@@ -1,0 +1,89 @@
+import { agentText } from "../../backends/todo/todo-backend.ts";
+import type { EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import type { TodoStore } from "../../store/todos.ts";
+
+export interface EndpointEndingOptions {
+  readonly endpoints: EndpointStore;
+  readonly grants: GrantStore;
+  readonly todos: TodoStore;
+  /** Told at once of an endpoint that ended, before other replicas hear of it. */
+  onEnded(endpointId: string): void;
+}
+
+/**
+ * For so long after the end, in milliseconds, a replica that missed it may still take a send: what follows from the end
+ * is done once more after that time.
+ */
+const LATE_SEND_MS = 15_000;
+const BATCH = 100;
+
+/**
+ * The end of an endpoint and everything that follows from it: the credential is dead, streams close, open todos are
+ * dead-lettered (SB-27), a friendship is over. Expiry is an end like any other. Each step can be done twice, and is found
+ * again after a crash.
+ */
+export class EndpointEnding {
+  readonly #options: EndpointEndingOptions;
+
+  constructor(options: EndpointEndingOptions) {
+    this.#options = options;
+  }
+
+  /** Revokes; answers how many todos were dead-lettered, or undefined where the endpoint had been revoked before. */
+  async revoke(record: EndpointRecord, actor: string): Promise<number | undefined> {
+    if (!(await this.#options.endpoints.revoke(record.id))) return undefined;
+    this.#options.onEnded(record.id);
+    return this.#follow(record, actor);
+  }
+
+  /** Ends what is due, on behalf of nobody. Any number of replicas may do it. */
+  async settle(): Promise<void> {
+    const { endpoints } = this.#options;
+    for (const id of await endpoints.ending(BATCH)) {
+      const record = await endpoints.get(id);
+      if (record === undefined) await endpoints.ended(id);
+      else if (record.revokedAt === undefined) await this.revoke(record, "system");
+      else await this.#follow(record, "system");
+    }
+  }
+
+  async #follow(record: EndpointRecord, actor: string): Promise<number> {
+    const { endpoints, grants, todos } = this.#options;
+    if (record.friend !== undefined) await grants.revoke(record.friend.grantId, actor);
+    const expired = record.expiresAt !== undefined && record.expiresAt <= Date.now();
+    const why = agentText(
+      `The endpoint that sent this work ${expired ? "reached its expiry" : "was revoked"}.`,
+    );
+    const deadLettered = await todos.revokeOwner(record.agent, record.id, why, actor);
+    const lateUntil = (record.revokedAt ?? Date.now()) + LATE_SEND_MS;
+    if (lateUntil > Date.now()) await endpoints.endBy(record.id, lateUntil);
+    else await endpoints.ended(record.id);
+    return deadLettered;
+  }
+}
+
+/** Looks for endpoints whose end is due, over and over, beside the sweep of the queues. */
+export function startEndpointSweep(
+  ending: EndpointEnding,
+  options: { readonly intervalMs: number; onError(error: unknown): void },
+): { stop(): Promise<void> } {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let running: Promise<void> = Promise.resolve();
+  const schedule = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = ending.settle().catch(options.onError).finally(schedule);
+    }, options.intervalMs);
+    timer.unref();
+  };
+  schedule();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
