@@ -61,7 +61,11 @@ async function raw(body: string): Promise<number> {
   return total / seconds;
 }
 
-async function push(): Promise<{ readonly perSecond: number; readonly liveP50: number; readonly liveP99: number }> {
+async function push(): Promise<{
+  readonly perSecond: number;
+  readonly liveP50: number;
+  readonly liveP99: number;
+}> {
   const rig = await startRig({ start: false, push: { timeoutSeconds: 10 } });
   const ids: string[] = [];
   for (let i = 0; i < tasks; i++) ids.push(await rig.begin({ url, scheme: "Bearer", credentials: "secret" }));

@@ -1,11 +1,15 @@
-/** Pushes under way to one receiving host. */
+/** Pushes under way to one receiving host. Times in milliseconds. */
 interface Destination {
   readonly started: Set<{ readonly at: number }>;
+  readonly waiters: ((slot: Slot) => void)[];
   /** How many may be under way; grows with each good answer, so that a stranger cannot take many slots at once. */
   window: number;
   proven: boolean;
   suspect: boolean;
-  deferred: number;
+  /** Average duration of a push, the last ones weighing most. */
+  duration: number;
+  /** When the next of those that were sent away may come back. */
+  nextAt: number;
 }
 
 /** A push that may start. Call `leave` exactly once. */
@@ -13,11 +17,15 @@ export interface Slot {
   leave(result: "good" | "bad" | "slow"): void;
 }
 
-const FIRST_WINDOW = 4;
+const FIRST_WINDOW = 8;
 const MAX_WINDOW = 64;
 const SUSPECT_WINDOW = 2;
+const FIRST_DURATION = 250;
 /** A push that is under way for longer makes its host a suspect before any time limit has passed. */
-const SLOW_MS = 1500;
+const SLOW = 1500;
+const AWAY = { min: 20, unproven: 300, proven: 2000, suspect: 30_000 } as const;
+/** Lanes that may wait, for each slot: they are held by this process, but not under way. */
+export const WAITERS_PER_SLOT = 3;
 const MAX_REMEMBERED = 10_000;
 
 /**
@@ -27,31 +35,43 @@ const MAX_REMEMBERED = 10_000;
  */
 export class Destinations {
   readonly #total: number;
+  readonly #patience: number;
   readonly #hosts = new Map<string, Destination>();
   #underWay = 0;
   #unproven = 0;
+  #waiting = 0;
 
-  constructor(total: number) {
+  /**
+   * @param total pushes that may be under way at one time
+   * @param patience how long a lane may wait for a slot, in milliseconds; then it is sent away and holds nothing
+   */
+  constructor(total: number, patience: number) {
     this.#total = total;
+    this.#patience = patience;
   }
 
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** A slot, or how many milliseconds to stay away. */
-  enter(host: string, now = performance.now()): Slot | number {
+  /** A slot, now or soon; or how many milliseconds to stay away. */
+  async enter(host: string): Promise<Slot | number> {
     const destination = this.#of(host);
-    const doubtful = this.#isDoubtful(destination, now);
-    const window = doubtful && destination.suspect ? SUSPECT_WINDOW : destination.window;
-    const full = destination.started.size >= window;
+    const slot = this.#take(destination);
+    if (slot !== undefined) return slot;
+    const mayWait =
+      !destination.suspect &&
+      destination.waiters.length < (destination.proven ? this.#total * 2 : this.#total / 4) &&
+      this.#waiting < this.#total * WAITERS_PER_SLOT;
+    return (mayWait ? await this.#wait(destination) : undefined) ?? sendAway(destination);
+  }
+
+  #take(destination: Destination): Slot | undefined {
+    const now = performance.now();
+    const doubtful = isDoubtful(destination, now);
+    const window = destination.suspect ? SUSPECT_WINDOW : destination.window;
     const crowded = doubtful && this.#unproven >= Math.max(1, this.#total / 2);
-    if (full || crowded || this.#underWay >= this.#total) {
-      destination.deferred++;
-      // The more are waiting, the longer each: so a long queue asks no more often than a short one.
-      return Math.min(30_000, 100 + (destination.deferred * 500) / window) * (0.5 + Math.random());
-    }
-    destination.deferred = Math.max(0, destination.deferred - 1);
+    if (destination.started.size >= window || crowded || this.#underWay >= this.#total) return undefined;
     const mark = { at: now };
     destination.started.add(mark);
     this.#underWay++;
@@ -61,39 +81,80 @@ export class Destinations {
         if (!destination.started.delete(mark)) return;
         this.#underWay--;
         if (doubtful) this.#unproven--;
-        learn(destination, result);
+        learn(destination, result, performance.now() - mark.at);
+        this.#admit(destination);
       },
     };
   }
 
-  #isDoubtful(destination: Destination, now: number): boolean {
-    const [oldest] = destination.started;
-    if (oldest !== undefined && now - oldest.at > SLOW_MS) {
-      destination.suspect = true;
-      destination.window = FIRST_WINDOW;
+  #wait(destination: Destination): Promise<Slot | undefined> {
+    this.#waiting++;
+    return new Promise((resolve) => {
+      const admit = (slot: Slot | undefined) => {
+        clearTimeout(timer);
+        this.#waiting--;
+        resolve(slot);
+      };
+      const timer = setTimeout(() => {
+        destination.waiters.splice(destination.waiters.indexOf(admit), 1);
+        admit(undefined);
+      }, this.#patience);
+      destination.waiters.push(admit);
+    });
+  }
+
+  #admit(destination: Destination): void {
+    while (destination.waiters.length > 0) {
+      const slot = this.#take(destination);
+      if (slot === undefined) return;
+      destination.waiters.shift()?.(slot);
     }
-    return destination.suspect || !destination.proven;
   }
 
   #of(host: string): Destination {
     const known = this.#hosts.get(host);
     if (known !== undefined) return known;
     if (this.#hosts.size >= MAX_REMEMBERED) {
-      for (const [name, { started }] of this.#hosts) if (started.size === 0) this.#hosts.delete(name);
+      for (const [name, { started, waiters }] of this.#hosts) {
+        if (started.size === 0 && waiters.length === 0) this.#hosts.delete(name);
+      }
     }
     const made: Destination = {
       started: new Set(),
+      waiters: [],
       window: FIRST_WINDOW,
       proven: false,
       suspect: false,
-      deferred: 0,
+      duration: FIRST_DURATION,
+      nextAt: 0,
     };
     this.#hosts.set(host, made);
     return made;
   }
 }
 
-function learn(destination: Destination, result: "good" | "bad" | "slow"): void {
+function isDoubtful(destination: Destination, now: number): boolean {
+  const [oldest] = destination.started;
+  if (oldest !== undefined && now - oldest.at > SLOW) {
+    destination.suspect = true;
+    destination.window = FIRST_WINDOW;
+  }
+  return destination.suspect || !destination.proven;
+}
+
+/** Those sent away come back one after the other, as fast as the host works, instead of all at once. */
+function sendAway(destination: Destination): number {
+  const now = performance.now();
+  const window = destination.suspect ? SUSPECT_WINDOW : destination.window;
+  const { proven, suspect } = destination;
+  const latest = now + (suspect ? AWAY.suspect : proven ? AWAY.proven : AWAY.unproven);
+  destination.nextAt = Math.min(latest, Math.max(now, destination.nextAt) + destination.duration / window);
+  return Math.max(AWAY.min, destination.nextAt - now) * (0.8 + 0.4 * Math.random());
+}
+
+function learn(destination: Destination, result: "good" | "bad" | "slow", took: number): void {
+  const weight = destination.proven ? 0.2 : 1;
+  destination.duration += (took - destination.duration) * weight;
   if (result === "good") {
     destination.proven = true;
     destination.suspect = false;

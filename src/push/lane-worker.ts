@@ -54,8 +54,8 @@ export class LaneWorker {
   constructor(options: LaneWorkerOptions) {
     const { settings } = options;
     this.#options = options;
-    this.#destinations = new Destinations(settings.concurrency);
     this.#timeoutMs = settings.timeoutSeconds * 1000;
+    this.#destinations = new Destinations(settings.concurrency, this.#timeoutMs / 2 + 1000);
     this.#hostLimits = {
       ...settings.host,
       failures: settings.breaker.failures,
@@ -121,7 +121,7 @@ export class LaneWorker {
     const request = this.#requestOf(agent, head, secret);
     if (request === undefined) return this.#giveUp(agent, head, "unsendable");
 
-    const slot = this.#destinations.enter(head.config.host);
+    const slot = await this.#destinations.enter(head.config.host);
     if (typeof slot === "number") {
       metrics.count("baton_push_held_back_total", { cause: "slots" });
       return { verb: "wait", waitMs: slot, reserved: head.reserved };

@@ -20,6 +20,7 @@ import { type LaneTurn, PushLaneStore } from "../store/push-lanes.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import { PushRegistrar } from "./configs.ts";
 import { DecisionLog, type PushLog, SILENT } from "./decision-log.ts";
+import { WAITERS_PER_SLOT } from "./destinations.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import { LaneWorker } from "./lane-worker.ts";
 import { PushMetrics } from "./metrics.ts";
@@ -151,7 +152,8 @@ export function createPush(options: PushOptions): Push {
     async start() {
       queue = new LaneQueue({
         target: options.target,
-        concurrency: settings.concurrency,
+        // Lanes under way and those that wait for a slot.
+        concurrency: settings.concurrency * (1 + WAITERS_PER_SLOT),
         leaseMs,
         run: (agent, turn) => worker.run(agent, turn),
         onError,
@@ -182,7 +184,7 @@ function lateEgress(make: () => EgressClientOptions): EgressClient {
   return {
     check: (url, options) => client().check(url, options),
     post: (request) => client().post(request),
+    get: (request) => client().get(request),
     close: async () => made?.close(),
   };
-    get: (request) => client().get(request),
 }

@@ -18,7 +18,8 @@ export class SecretKeyError extends Error {
 /** Reads 32 bytes of base64 or base64url. Throws {@link SecretKeyError}. */
 export function readSecretKey(text: string): Buffer {
   const key = Buffer.from(text.trim(), "base64");
-  if (key.length !== KEY_BYTES) {
+  // Checked as text too: the decoder stops at the first padding and drops what it does not know.
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text.trim()) || key.length !== KEY_BYTES) {
     throw new SecretKeyError(`the secret key must be ${KEY_BYTES} random bytes in base64`);
   }
   return key;
