@@ -50,8 +50,7 @@ export class Worker {
     if (signal?.aborted) return;
     signal?.addEventListener("abort", stop, { once: true });
     try {
-      this.start();
-      await this.#loop;
+      await this.#begin();
     } finally {
       signal?.removeEventListener("abort", stop);
       await this.stop();
@@ -60,13 +59,17 @@ export class Worker {
 
   /** Begins to work and returns at once. An error that ends the work goes to `onError`. A worker starts only once. */
   start(): void {
-    if (this.#loop !== undefined) throw new Error("a worker starts only once; make a new one");
-    this.#client = connectWorker(this.#settings.url, this.#settings.credential);
-    this.#loop = this.#claimAll(this.#client);
-    this.#loop.catch((error) => {
+    this.#begin().catch((error) => {
       this.#settings.onError(error);
       void this.stop();
     });
+  }
+
+  #begin(): Promise<void> {
+    if (this.#loop !== undefined) throw new Error("a worker starts only once; make a new one");
+    this.#client = connectWorker(this.#settings.url, this.#settings.credential);
+    this.#loop = this.#claimAll(this.#client);
+    return this.#loop;
   }
 
   /**

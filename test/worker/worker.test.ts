@@ -301,3 +301,38 @@ describe("the worker library", () => {
     expect(() => new Worker({ ...good, lease: 0 })).toThrow(/lease/);
   });
 });
+
+describe("a worker with more todos than its endpoint may have open streams", () => {
+  it("SB-40 SB-47 hears of cancellations and replies all the same", async () => {
+    const gateway = await startTestGateway({ streams: { perEndpoint: 1 } });
+    const client = testClient(gateway.url, await gateway.vend());
+    const whys: string[] = [];
+    const worker = new Worker({
+      url: gateway.url,
+      credential: await gateway.vendWorker(),
+      concurrency: 4,
+      stopGrace: 0,
+      async handler(todo) {
+        if (todo.text === "ask") return textOf(await todo.requireInput("Well?"));
+        await new Promise((resolve) => todo.signal.addEventListener("abort", resolve));
+        whys.push(todo.signal.reason.why);
+        return undefined;
+      },
+    });
+    worker.start();
+    try {
+      const ids = await Promise.all(["wait", "wait", "wait"].map((text) => client.send(text)));
+      const asking = await client.send("ask");
+      await Promise.all(ids.map((id) => client.until(id, [WORKING])));
+      await client.until(asking, [INPUT_REQUIRED]);
+      await Promise.all(ids.map((id) => client.a2a.cancelTask({ id })));
+      await client.send("fine", asking);
+      expect(artifactTexts(await client.until(asking, [COMPLETED]))).toEqual({ result: "fine" });
+      await expect.poll(() => whys, { timeout: 8000 }).toEqual(["canceled", "canceled", "canceled"]);
+    } finally {
+      await worker.stop();
+      client.close();
+      await gateway.stop();
+    }
+  });
+});

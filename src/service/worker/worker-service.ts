@@ -129,6 +129,9 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       requireVerb(call.caller, "claim_next");
       const queue = requireQueue(call.caller, request.queue);
       const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
+      const wait = waitMs(request.wait);
+      // A claim that waits is let go like a stream: it must hold up neither a shutdown nor outlive its credential.
+      const open = wait > 0 ? options.streams.open(call) : undefined;
       const result = await claimWithWait({
         todos,
         bells: options.bells,
@@ -137,10 +140,10 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
         queue,
         ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
         claimant: cleanClaimant(request.claimant),
-        waitMs: waitMs(request.wait),
-        signal: call.signal,
+        waitMs: wait,
+        signal: open?.signal ?? call.signal,
         ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
-      });
+      }).finally(() => open?.release());
       if (result.kind === "empty") return create(ClaimResponseSchema, {});
       if (result.kind !== "claimed") throw refused(result.kind);
       return create(ClaimResponseSchema, claimAnswer(call, result, leaseToken));
