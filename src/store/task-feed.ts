@@ -1,5 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { rememberBytes } from "../domain/encoded.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { taskChannel } from "./keys.ts";
 
@@ -16,7 +17,10 @@ export class LogEvent {
 
   /** Shared: never change it. */
   get message(): StreamResponse {
-    this.#message ??= fromBinary(StreamResponseSchema, this.bytes);
+    if (this.#message === undefined) {
+      this.#message = fromBinary(StreamResponseSchema, this.bytes);
+      rememberBytes(this.#message, this.bytes);
+    }
     return this.#message;
   }
 }
@@ -34,6 +38,8 @@ export interface FeedOptions {
 
 /** Pages of the log when a gap is filled. */
 const READ_COUNT = 500;
+/** Events held at once for a reader that catches up; each may be as large as a request. */
+const REPLAY_COUNT = 50;
 
 /** A gap that the bounded log can no longer fill. */
 export class LogGap extends Error {
@@ -98,6 +104,17 @@ export class TaskFeed {
     return readLog(this.#redis, taskChannel(agent, taskId), after);
   }
 
+  /** The same up to and including `last`, a page at a time and only as fast as they are taken. */
+  async *pages(agent: string, taskId: string, after: number, last: number): AsyncGenerator<LogEvent[]> {
+    for (let from = after; from < last; ) {
+      const page = await readPage(this.#redis, taskChannel(agent, taskId), from, last, REPLAY_COUNT);
+      const end = page.at(-1)?.seq;
+      if (end === undefined) return;
+      yield page;
+      from = end;
+    }
+  }
+
   close(): void {
     clearInterval(this.#timer);
     for (const hub of this.#hubs.values()) hub.closeSubscriptions();
@@ -111,21 +128,24 @@ export class TaskFeed {
 
 async function readLog(redis: RedisConnection, taskKey: string, after: number): Promise<LogEvent[]> {
   const events: LogEvent[] = [];
-  let from = after + 1;
   for (;;) {
-    const reply = await redis.run(taskKey, [
-      "XRANGE",
-      `${taskKey}:log`,
-      `${from}-0`,
-      "+",
-      "COUNT",
-      String(READ_COUNT),
-    ]);
-    const entries = Array.isArray(reply) ? reply : [];
-    for (const entry of entries) events.push(eventOf(entry));
-    if (entries.length < READ_COUNT) return events;
-    from = (events.at(-1)?.seq ?? from) + 1;
+    const page = await readPage(redis, taskKey, events.at(-1)?.seq ?? after, undefined, READ_COUNT);
+    events.push(...page);
+    if (page.length < READ_COUNT) return events;
   }
+}
+
+async function readPage(
+  redis: RedisConnection,
+  taskKey: string,
+  after: number,
+  last: number | undefined,
+  count: number,
+): Promise<LogEvent[]> {
+  const to = last === undefined ? "+" : `${last}-0`;
+  const range = ["XRANGE", `${taskKey}:log`, `${after + 1}-0`, to, "COUNT", String(count)];
+  const reply = await redis.run(taskKey, range);
+  return (Array.isArray(reply) ? reply : []).map(eventOf);
 }
 
 function eventOf(entry: Reply): LogEvent {
@@ -144,7 +164,7 @@ class Hub {
   readonly #onError: (error: unknown) => void;
   readonly #subscriptions = new Set<Subscription>();
   readonly #listener = (payload: Buffer) => this.#receive(payload);
-  /** The last event handed out; undefined until a subscriber said where it stands. */
+  /** The log is being read; a gap found meanwhile asks for another round. */
   #filling = false;
   #again = false;
 

@@ -1,5 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { rememberBytes } from "../domain/encoded.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
 
@@ -72,7 +73,9 @@ export function verdictOf(reply: Reply): { readonly verdict: string; readonly re
 export function snapshotOf(rest: readonly Reply[]): TaskSnapshot {
   const [bytes, seq, state] = rest;
   if (!Buffer.isBuffer(bytes)) throw new Error("unexpected task in the reply of a script");
-  return { task: fromBinary(TaskSchema, bytes), seq: Number(seq), state: Number(state) as TaskState };
+  const task = fromBinary(TaskSchema, bytes);
+  rememberBytes(task, bytes);
+  return { task, seq: Number(seq), state: Number(state) as TaskState };
 }
 
 /** Reads of tasks. Writes go through a back end's own transitions. */

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
+import { encode } from "../../domain/encoded.ts";
 import { BatonError } from "../../domain/errors.ts";
 
 const HEAD_BYTES = 5;
@@ -60,7 +60,7 @@ const frames = new WeakMap<Message, Buffer>();
 export function writeFrame(desc: DescMessage, message: Message, shared: boolean): Buffer {
   const known = shared ? frames.get(message) : undefined;
   if (known !== undefined) return known;
-  const bytes = toBinary(desc, message);
+  const bytes = encode(desc, message);
   const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes.length);
   frame.writeUInt8(0, 0);
   frame.writeUInt32BE(bytes.length, 1);

@@ -11,9 +11,11 @@ import {
   fromBinary,
   type Message,
 } from "@bufbuild/protobuf";
-import { BatonError, type ErrorTable } from "../../domain/errors.ts";
+import type { Caller } from "../../domain/caller.ts";
+import { BatonError } from "../../domain/errors.ts";
 import type { ProtocolVersion, RequestMeta } from "../../service/call.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
+import type { Forwarded } from "../forwarded.ts";
 import { inflate, readFrame, tooLarge, writeFrame } from "./frame.ts";
 import { GrpcReply } from "./reply.ts";
 import { timeoutMs } from "./timeout.ts";
@@ -27,7 +29,8 @@ export interface GrpcHandlerOptions {
   readonly readMaxBytes: number;
   /** How long a request message may take to arrive, in milliseconds; default 30,000. */
   readonly bodyTimeoutMs?: number;
-  readonly errorTable?: ErrorTable;
+  /** Reads what proxies say; absent: they are not believed. */
+  readonly forwarded?: Forwarded;
   /** Headers of every answer. */
   readonly baseHeaders: OutgoingHttpHeaders;
   readonly log?: { error(fields: object, message: string): void };
@@ -78,6 +81,7 @@ class GrpcCall {
   readonly #abort = new AbortController();
   #cut: BatonError | undefined;
   #lastId: string | undefined;
+  #caller: Caller | undefined;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -122,11 +126,13 @@ class GrpcCall {
     // A refusal of the credential must not wait for the body, nor a broken body go unhandled meanwhile.
     body.catch(() => {});
     const caller = await this.#whileOpen(dispatcher.authenticate(meta));
+    this.#caller = caller;
     const frame = readFrame(await this.#whileOpen(body), readMaxBytes);
     const data = frame.compressed ? await inflate(frame, encoding, readMaxBytes) : frame.data;
     let request: Message;
     try {
-      request = fromBinary(method.input, data);
+      // Unknown fields are ignored, not kept: they would come back in answers that have no such field (A2A-5, A2A-122).
+      request = fromBinary(method.input, data, { readUnknownFields: false });
     } catch (cause) {
       throw new BatonError("ParseError", `the message is not a valid ${method.input.typeName}`, { cause });
     }
@@ -161,12 +167,14 @@ class GrpcCall {
 
   #meta(timeout: number | undefined): RequestMeta {
     const headers = this.#headers;
+    const peer = this.#stream.session?.socket.remoteAddress ?? "";
+    const { forwarded } = this.#options;
     const form: ProtocolVersion = this.#method.parent.file.proto.package === "a2a.v1" ? "0.3" : "1.0";
     return {
       transport: "grpc",
       form,
       header: (name) => text(headers, name),
-      remoteAddress: this.#stream.session?.socket.remoteAddress ?? "",
+      remoteAddress: forwarded?.client(peer, text(headers, "x-forwarded-for") ?? "") ?? peer,
       signal: this.#abort.signal,
       ...(timeout === undefined ? {} : { deadlineAt: Date.now() + timeout }),
     };
@@ -236,6 +244,6 @@ class GrpcCall {
         "a handler failed",
       );
     }
-    this.#reply.fail(error, this.#streamTrailers(), this.#options.errorTable);
+    this.#reply.fail(error, this.#streamTrailers(), this.#options.dispatcher.errorTable(this.#caller));
   }
 }

@@ -9,6 +9,14 @@ import { errorHeaders } from "../connect/errors.ts";
 const CONTENT_TYPE = "application/grpc+proto";
 export const ACCEPT_ENCODING = "identity,gzip,br";
 
+/**
+ * Percent-encodes what the gRPC protocol says must be, and nothing more: `@grpc/grpc-js` leaves the escapes of reserved
+ * characters, such as `%3A`, as they are. Lone surrogates, which a message may echo from a request, have no UTF-8.
+ */
+export function encodeMessage(text: string): string {
+  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
+}
+
 /** Answers one call on its HTTP/2 stream. `base`: headers of every answer, such as the security headers. */
 export class GrpcReply {
   readonly #stream: ServerHttp2Stream;
@@ -61,8 +69,7 @@ export class GrpcReply {
       ...trailers,
       ...errorHeaders(error),
       "grpc-status": String(status.code),
-      // Lone surrogates, which a message may echo from a request, cannot be percent-encoded.
-      "grpc-message": encodeURIComponent(error.message.toWellFormed()),
+      "grpc-message": encodeMessage(error.message),
       "grpc-status-details-bin": base64Encode(toBinary(StatusSchema, status), "std_raw"),
     });
   }
