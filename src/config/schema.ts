@@ -6,7 +6,7 @@ import { z } from "zod";
 import { VERBS } from "../domain/caller.ts";
 import { cards } from "./cards.ts";
 import { identity, onboarding, people } from "./identity.ts";
-import { openwopBackend, routedSkills } from "./openwop.ts";
+import { openwopBackend, openwopSurface, routedSkills } from "./openwop.ts";
 
 /** First path segments that are not agents (design.md section 7). */
 export const RESERVED_AGENT_NAMES = [
@@ -57,6 +57,21 @@ const skill = z
   })
   .describe("A skill on the agent card.");
 
+const extension = z
+  .strictObject({
+    uri: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9+.-]*:[^\s,]+$/, "an absolute URI, without blanks and commas")
+      .describe("What clients declare in A2A-Extensions."),
+    description: z.string().default(""),
+    required: z
+      .boolean()
+      .default(false)
+      .describe("Answer ExtensionSupportRequired to clients that do not declare it (A2A-26)."),
+    params: z.record(z.string(), z.json()).optional(),
+  })
+  .describe("An A2A extension that the workers of this agent speak; Baton passes its data through.");
+
 const card = z
   .strictObject({
     name: z.string().min(1).default("Baton"),
@@ -67,6 +82,7 @@ const card = z
     provider: z.strictObject({ organization: z.string().min(1), url: z.string().min(1) }).optional(),
     documentationUrl: z.string().optional(),
     iconUrl: z.string().optional(),
+    extensions: z.array(extension).default([]),
     defaultInputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
     defaultOutputModes: z.array(z.string()).min(1).default(["text/plain", "application/json"]),
     skills: z.array(skill).default([
@@ -82,7 +98,6 @@ const card = z
         id: "process-work",
         name: "Process work",
         description: "Lets a worker list the work of its queues, claim it and complete it.",
-    extensions: z.array(extension).default([]),
         tags: ["todo", "worker"],
         verbs: ["list_todos", "claim", "complete"],
       }),
@@ -90,6 +105,26 @@ const card = z
   })
   .describe(
     "What the agent card says. Interfaces, capabilities and security are filled in from what is served.",
+  );
+
+const intake = z
+  .strictObject({
+    maxPayloadBytes: z
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "Longest message, in bytes of its protobuf form. Default: whatever `limits.bodyBytes` lets in.",
+      ),
+    kinds: z
+      .array(z.string().min(1))
+      .optional()
+      .describe("The only kinds of work (`metadata.kind`) that are taken. Default: all."),
+    deniedKinds: z.array(z.string().min(1)).default([]).describe("Kinds of work that are not taken."),
+  })
+  .describe(
+    "What todo work is taken in. What is not becomes a task that is REJECTED from the start, with the reason in its status (SB-8).",
   );
 
 const agent = z
@@ -125,6 +160,7 @@ const agent = z
     defaultQueue: name
       .optional()
       .describe("Where a message goes that names no queue. Default: the only queue."),
+    intake: intake.prefault({}),
     visibility: z
       .enum(["submitter", "queue"])
       .default("submitter")
@@ -298,6 +334,32 @@ export const configSchema = z.strictObject({
     .strictObject({
       host: z.string().default("127.0.0.1").describe("Address to listen on. `0.0.0.0` or `::` for all."),
       port: z.number().int().min(0).max(65_535).default(7420).describe("One port for every binding."),
+      leanGrpc: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Serve gRPC straight on HTTP/2 streams; off, connect-es serves it. The answers are the same.",
+        ),
+      cors: z
+        .strictObject({
+          origins: z
+            .array(
+              z.union([z.literal("*"), z.string().regex(/^https?:\/\/[^/\s]+$/, "scheme, host and port")]),
+            )
+            .min(1)
+            .describe("Origins whose pages may call, such as `https://app.example`; `*` for all."),
+          maxAgeSeconds: seconds("How long a browser may keep the permission", 600, 0, 86_400),
+        })
+        .optional()
+        .describe(
+          "Answer browsers of these origins on every binding. Absent: browsers of other origins are not served, but for cards.",
+        ),
+      trustedProxies: z
+        .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+        .default([])
+        .describe(
+          "Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix are believed: for limits per address, and for the addresses in cards where `publicUrl` is not given. Default: nobody's.",
+        ),
       tls: z
         .strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) })
         .optional()
@@ -313,30 +375,6 @@ export const configSchema = z.strictObject({
         .min(16)
         .optional()
         .describe(
-      leanGrpc: z
-        .boolean()
-        .default(true)
-        .describe(
-          "Serve gRPC straight on HTTP/2 streams; off, connect-es serves it. The answers are the same.",
-        ),
-      cors: z
-        .strictObject({
-          origins: z
-            .array(z.union([z.literal("*"), z.string().regex(/^https?:\/\/[^/\s]+$/, "scheme, host and port")]))
-            .min(1)
-            .describe("Origins whose pages may call, such as `https://app.example`; `*` for all."),
-          maxAgeSeconds: seconds("How long a browser may keep the permission", 600, 0, 86_400),
-        })
-        .optional()
-        .describe(
-          "Answer browsers of these origins on every binding. Absent: browsers of other origins are not served, but for cards.",
-        ),
-      trustedProxies: z
-        .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
-        .default([])
-        .describe(
-          "Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix are believed: for limits per address, and for the addresses in cards where `publicUrl` is not given. Default: nobody's.",
-        ),
           "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
         ),
       people,
@@ -426,6 +464,13 @@ export const configSchema = z.strictObject({
         .max(1000)
         .default(5)
         .describe("Attempts of a todo before it is dead."),
+      keepAttempts: z
+        .number()
+        .int()
+        .min(5)
+        .max(1000)
+        .default(50)
+        .describe("Attempts that a todo remembers; older ones are only counted. Default 50."),
       baseSeconds: seconds("Delay after the first failed attempt; doubles with each", 30, 0, 86_400),
       capSeconds: seconds("Longest delay between attempts", 900, 0, 86_400),
       jitter: z
@@ -442,11 +487,20 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   push: push.prefault({}),
+  openwop: openwopSurface.prefault({}),
   identity: identity.prefault({}),
   onboarding: onboarding.prefault({}),
   cards: cards.prefault({}),
   retention: z
-    .strictObject({ terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1) })
+    .strictObject({
+      terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1),
+      maxTasks: z
+        .number()
+        .int()
+        .min(0)
+        .default(500_000)
+        .describe("Ended tasks kept for one agent; the oldest go first, open work never. Default 500000."),
+    })
     .prefault({}),
 });
 

@@ -1,6 +1,7 @@
 /** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
 import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
 import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
+import { TodoService } from "../../gen/baton/admin/v1/todo_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Backend } from "../backends/backend.ts";
@@ -11,6 +12,7 @@ import { EndpointAuthenticator } from "../identity/authenticate.ts";
 import type { Push } from "../push/push.ts";
 import { createA2AService } from "../service/a2a.ts";
 import { createPushService } from "../service/admin/push-service.ts";
+import { createTodoService } from "../service/admin/todo-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
 import { agentCard } from "../service/card.ts";
@@ -62,7 +64,7 @@ export interface Core {
 
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { config, redis, push } = options;
-  const todos = new TodoStore(redis);
+  const todos = new TodoStore(redis, { keepAttempts: config.retries.keepAttempts });
   const tasks = new TaskStore(redis);
   const endpoints = new EndpointStore(redis);
   const feed = new TaskFeed(redis, { onError: options.onError });
@@ -105,7 +107,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     tasks,
     feed,
     streams,
-    slots: new StreamSlots(redis, config.streams.perEndpoint),
+    slots: new StreamSlots(redis, config.streams.perEndpoint, options.onError),
     push: createPushConfigHandlers({ push, agents, tasks, pageTokenSecret: tokenSecret }),
     pageTokenSecret: tokenSecret,
     maxWaitMs: config.send.maxWaitSeconds * 1000,
@@ -146,12 +148,14 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   });
   const { adminDispatcher } = onboarding;
   adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
+  adminDispatcher.register(TodoService, createTodoService({ todos, agents }), { a2a: false });
 
   const sweeper = startSweeper(todos, {
     agents: agents.all.filter((agent) => agent.config.backend === "todo"),
     intervalMs: config.leases.sweepSeconds * 1000,
     interruptLimitMs: config.interrupts.limitSeconds * 1000,
     retentionMs: config.retention.terminalSeconds * 1000,
+    maxEnded: config.retention.maxTasks,
     onError: options.onError,
   });
 

@@ -128,6 +128,24 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     return slot;
   }
 
+  /** Registers a stream and takes its slot; `release` gives both back. */
+  async function openStream(call: Call): Promise<{ readonly signal: AbortSignal; release(): void }> {
+    const open = streams.open(call);
+    try {
+      const slot = await takeSlot(call);
+      return {
+        signal: open.signal,
+        release() {
+          open.release();
+          slot.release();
+        },
+      };
+    } catch (error) {
+      open.release();
+      throw error;
+    }
+  }
+
   return {
     async sendMessage(request, call) {
       const ownMaxMs = agents.get(call.agent).backend.maxWaitMs ?? options.maxWaitMs;
@@ -143,8 +161,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
 
     async *sendStreamingMessage(request, call) {
       requireStreaming(call);
-      const slot = await takeSlot(call);
-      const open = streams.open(call);
+      const open = await openStream(call);
       try {
         const { snapshot, subscription } = await accept(request, call, true);
         if (subscription === undefined) throw new Error("a stream has no subscription");
@@ -152,7 +169,6 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
         yield* followTask(subscription, snapshot, { signal, endOnInputRequired: endsOnInputRequired(call) });
       } finally {
         open.release();
-        slot.release();
       }
     },
 
@@ -228,8 +244,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       requireStreaming(call);
       checkTaskId(request.id);
       const agent = agents.get(call.agent);
-      const slot = await takeSlot(call);
-      const open = streams.open(call);
+      const open = await openStream(call);
       let subscription: Subscription | undefined;
       try {
         subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
@@ -247,7 +262,6 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       } finally {
         subscription?.close();
         open.release();
-        slot.release();
       }
     },
 

@@ -71,6 +71,7 @@ export type ScriptName =
   | "todo_read"
   | "todo_list"
   | "todo_retry"
+  | "todo_dead"
   | "messages"
   | "push_set"
   | "push_read"

@@ -10,10 +10,13 @@ const SLOT_MS = 45_000;
 export class StreamSlots {
   readonly #redis: RedisConnection;
   readonly #limit: number;
+  readonly #onError: (error: unknown) => void;
 
-  constructor(redis: RedisConnection, limit: number) {
+  /** `onError`: a slot could not be renewed or given back; it then lapses by itself. */
+  constructor(redis: RedisConnection, limit: number, onError: (error: unknown) => void) {
     this.#redis = redis;
     this.#limit = limit;
+    this.#onError = onError;
   }
 
   /** Takes a slot and keeps it until it is released; undefined when all are taken. */
@@ -23,13 +26,13 @@ export class StreamSlots {
     const args = { id, limit: this.#limit, ttl: SLOT_MS };
     if (Number(await runKeyedScript(this.#redis, "slot", key, args)) !== 1) return undefined;
     const renew = setInterval(() => {
-      runKeyedScript(this.#redis, "slot", key, args).catch(() => {});
+      runKeyedScript(this.#redis, "slot", key, args).catch(this.#onError);
     }, SLOT_MS / 3);
     renew.unref();
     return {
       release: () => {
         clearInterval(renew);
-        this.#redis.run(key, ["ZREM", key, id]).catch(() => {});
+        this.#redis.run(key, ["ZREM", key, id]).catch(this.#onError);
       },
     };
   }

@@ -122,6 +122,13 @@ export interface Finish {
   readonly reason: string;
 }
 
+/** A todo that failed for good. `diedAt` in milliseconds since the epoch. */
+export interface DeadTodo {
+  readonly todo: TodoRecord;
+  readonly diedAt: number;
+  readonly reason: string;
+}
+
 export type TodoResult = { readonly kind: "ok"; readonly todo: TodoRecord } | { readonly kind: Refusal };
 
 function bytesOf(message: Message | undefined): Uint8Array | string {
@@ -137,9 +144,12 @@ function pushArgs(push: PushRegistration | undefined) {
 /** The transitions of todos, one script each; every one is atomic with its audit, events and indexes (SB-26). */
 export class TodoStore {
   readonly #redis: RedisConnection;
+  readonly #keepAttempts: number;
 
-  constructor(redis: RedisConnection) {
+  /** `keepAttempts`: how many attempts a todo remembers, at least 5; older ones are only counted. Default 50. */
+  constructor(redis: RedisConnection, options: { readonly keepAttempts?: number } = {}) {
     this.#redis = redis;
+    this.#keepAttempts = options.keepAttempts ?? 50;
   }
 
   async create(agent: string, todo: NewTodo): Promise<CreateResult> {
@@ -233,6 +243,7 @@ export class TodoStore {
       claimant: input.claimant,
       fence: holder.fence,
       actor: holder.name,
+      keep: this.#keepAttempts,
     });
     if (verdict === "ok") return { kind: "claimed", todo: todoOf(rest[0]), prior: attemptsOf(rest[1]) };
     if (verdict !== "empty") return { kind: verdict as Refusal };
@@ -366,6 +377,25 @@ export class TodoStore {
     };
   }
 
+  /** Dead letters, the latest death first; `before` (exclusive, milliseconds) pages on. */
+  async dead(
+    agent: string,
+    queues: readonly string[],
+    query: { readonly before: number | undefined; readonly limit: number },
+  ): Promise<DeadTodo[]> {
+    const reply = await runScript(this.#redis, "todo_dead", agent, {
+      queues: JSON.stringify(queues),
+      before: query.before ?? "",
+      limit: query.limit,
+    });
+    if (!Array.isArray(reply)) throw new Error("unexpected reply of the todo_dead script");
+    const found: DeadTodo[] = [];
+    for (let i = 0; i + 2 < reply.length; i += 3) {
+      found.push({ diedAt: Number(reply[i]), todo: todoOf(reply[i + 1]), reason: String(reply[i + 2]) });
+    }
+    return found;
+  }
+
   /** Revives a dead letter (T14). */
   async retry(agent: string, id: string, actor: string): Promise<TodoResult> {
     return this.#todo("todo_retry", agent, { id, actor });
@@ -390,6 +420,8 @@ export class TodoStore {
       readonly interruptLimitMs: number;
       readonly timeoutMessage: Message;
       readonly retentionMs: number;
+      /** Ended tasks of the agent that are kept at most, whatever their age. */
+      readonly maxEnded: number;
     },
   ): Promise<number> {
     const reply = await runScript(this.#redis, "sweep", agent, {
@@ -397,6 +429,7 @@ export class TodoStore {
       interruptlimit: input.interruptLimitMs,
       timeoutmessage: bytesOf(input.timeoutMessage),
       retention: input.retentionMs,
+      maxrows: input.maxEnded,
       limit: 100,
     });
     return Number(reply);

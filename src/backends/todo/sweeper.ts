@@ -8,6 +8,8 @@ export interface SweeperOptions {
   /** 0: an interrupted task waits for ever. */
   readonly interruptLimitMs: number;
   readonly retentionMs: number;
+  /** Ended tasks of one agent that are kept at most. */
+  readonly maxEnded: number;
   onError(error: unknown): void;
 }
 
@@ -51,6 +53,7 @@ async function sweepAgent(todos: TodoStore, agent: Agent, options: SweeperOption
     interruptLimitMs: options.interruptLimitMs,
     timeoutMessage: agentText("The question was not answered in time."),
     retentionMs: options.retentionMs,
+    maxEnded: options.maxEnded,
   };
   for (;;) {
     const changed = await todos.sweep(agent.name, agent.config.queues, input);

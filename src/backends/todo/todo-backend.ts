@@ -14,6 +14,7 @@ import type { TaskSnapshot } from "../../store/tasks.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Backend, CancelInput, ReplyInput, StartInput } from "../backend.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
+import { intakeRefusal, labelOf } from "./intake.ts";
 import { chooseQueue } from "./queue-choice.ts";
 
 /** Longest `metadata.idempotencyKey`, in characters. */
@@ -37,6 +38,8 @@ export class TodoBackend implements Backend {
     const queue = chooseQueue(agent, caller, request.metadata);
     const message = clone(MessageSchema, input.message);
     const bodyHash = contentHash(message, request.metadata);
+    const kind = caller.friend === undefined ? labelOf(request.metadata, "kind") : FRIEND_KIND;
+    const refusal = intakeRefusal(agent.config.intake, { message, kind });
     message.taskId = input.taskId;
     message.contextId = input.contextId;
     const result = await this.#todos.create(agent.name, {
@@ -47,8 +50,8 @@ export class TodoBackend implements Backend {
       contextId: input.contextId,
       title: titleOf(message),
       source: caller.friend?.persona ?? "",
-      kind: caller.friend === undefined ? "" : FRIEND_KIND,
-      assignee: "",
+      kind,
+      assignee: labelOf(request.metadata, "assignee"),
       message,
       request: requestRecord(request),
       maxAttempts: this.#maxAttempts,
@@ -56,7 +59,7 @@ export class TodoBackend implements Backend {
       bodyHash,
       idempotencyKey: idempotencyKey(request),
       historyLength: input.historyLength,
-      rejectWith: undefined,
+      rejectWith: refusal === undefined ? undefined : agentText(refusal),
       actor: caller.name,
       push: input.push,
     });

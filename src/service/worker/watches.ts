@@ -52,6 +52,8 @@ export async function* watchTodo(
   });
   const close = () => subscription.close();
   open.signal.addEventListener("abort", close, { once: true });
+  // It may have been aborted while the channel was being opened, and then says so no more (SB-48).
+  if (open.signal.aborted) close();
   try {
     const opened = await read();
     subscription.startAt(Number(opened.seq));

@@ -1,7 +1,7 @@
 -- Claims the oldest claimable todo of a queue, or one by id (T3 to T5, SB-10 to SB-12, SB-18).
 -- KEYS  1 agent prefix
 -- Answers {'ok', view, attempts}, {'empty', ms of the next due work or ''}, {'notfound'} or {'conflict'}.
--- @args worker queues queue id ttl claimant fence actor
+-- @args worker queues queue id ttl claimant fence actor keep
 -- @include wire retry_metadata task todo
 
 local function take(t)
@@ -13,13 +13,14 @@ local function take(t)
   if A.fence ~= '' then put(t, 'fence', A.fence) end
   drop(t, 'nb')
   local prior = closed_attempts(t, 5)
-  open_attempt(t, A.claimant)
+  open_attempt(t, A.claimant, tonumber(A.keep))
   step(t, 'claim', A.actor, nil)
   save(t)
   return { 'ok', todo_view(t), prior }
 end
 
-local function mine(t) return not t.assignee or t.assignee == A.claimant end
+-- Work that is assigned is for the worker of that name: the endpoint's, or the one that it gives for itself.
+local function mine(t) return not t.assignee or t.assignee == A.claimant or t.assignee == A.actor end
 
 if A.id ~= '' then
   local t = load(A.id)

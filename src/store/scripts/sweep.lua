@@ -1,8 +1,8 @@
 -- One round of housekeeping for an agent's queues: due retries, lapsed leases, unanswered interrupts, old tasks
--- (T11 to T13, SB-31, retention). Any number of replicas may run it; each unit of work is taken once.
+-- (T11 to T13, SB-31, retention by age and by number). Any number of replicas may run it; each unit of work is taken once.
 -- KEYS  1 agent prefix
 -- Answers how many records it changed; run again while that is not 0.
--- @args queues interruptlimit timeoutmessage retention limit
+-- @args queues interruptlimit timeoutmessage retention maxrows limit
 -- @include wire retry_metadata task push todo
 
 local changed = 0
@@ -33,6 +33,10 @@ for _, queue in ipairs(cjson.decode(A.queues)) do
   end
 end
 local old = redis.call('ZRANGEBYSCORE', P .. 'terminal', '-inf', now - tonumber(A.retention), 'LIMIT', 0, limit)
+if #old == 0 then
+  local surplus = redis.call('ZCARD', P .. 'terminal') - tonumber(A.maxrows)
+  if surplus > 0 then old = redis.call('ZRANGE', P .. 'terminal', 0, math.min(surplus, limit) - 1) end
+end
 for _, id in ipairs(old) do
   local t = load(id)
   if t then purge(t) else redis.call('ZREM', P .. 'terminal', id) end

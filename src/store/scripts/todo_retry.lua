@@ -10,5 +10,6 @@ if t.state ~= 'failed' then return { 'conflict' } end
 put(t, 'attempt', 0)
 drop(t, 'nb', 'lastfail', 'unspent')
 step(t, 'retry', A.actor, nil)
+retake_dedup(t)
 save(t)
 return { 'ok', todo_view(t) }

@@ -21,7 +21,8 @@ local function dequeue(t)
   end
 end
 
-local function open_attempt(t, claimant)
+-- `keep`: how many attempts are kept, at least the open one and some before it; older ones are counted and go.
+local function open_attempt(t, claimant, keep)
   local seq = (tonumber(t.aseq) or 0) + 1
   put(t, 'aseq', seq)
   put(t, 'aopen', 1)
@@ -29,9 +30,10 @@ local function open_attempt(t, claimant)
   redis.call('RPUSH', key, cjson.encode({
     seq = seq, attempt = tonumber(t.attempt), claimant = claimant, claimedAt = now,
   }))
-  if redis.call('LLEN', key) > 50 then
-    redis.call('LPOP', key)
-    put(t, 'apruned', (tonumber(t.apruned) or 0) + 1)
+  local surplus = redis.call('LLEN', key) - keep
+  if surplus > 0 then
+    redis.call('LPOP', key, surplus)
+    put(t, 'apruned', (tonumber(t.apruned) or 0) + surplus)
   end
 end
 
@@ -58,10 +60,18 @@ local function clear_lease(t)
 end
 
 -- The keys by which a retried request finds this task end a while after the task does (Q11); an idempotency key is
--- free again at once (SB-22).
+-- free again at once (SB-22). Another task may have taken it since, if this one had ended before.
 local function release_dedup(t)
-  if t.idem then redis.call('DEL', t.idem) end
+  if t.idem and redis.call('GET', t.idem) == t.id then redis.call('DEL', t.idem) end
   if t.msgkey then redis.call('PEXPIRE', t.msgkey, DEDUP_MS) end
+end
+
+-- Takes the keys back for a task that lives again, as far as nobody else has them.
+local function retake_dedup(t)
+  if t.idem then redis.call('SET', t.idem, t.id, 'NX') end
+  if t.msgkey and string.match(redis.call('GET', t.msgkey) or '', '^(.-)|') == t.id then
+    redis.call('PERSIST', t.msgkey)
+  end
 end
 
 -- Takes a legal step of the table: state, queue, status event, audit. The caller closes attempts and saves.
