@@ -43,7 +43,7 @@ describe("README.md", () => {
     try {
       const env = { BATON_DATA_DIR: join(folder, "data"), BATON_PORT: port, BATON_ADMIN_PORT: admin };
       const run = await runPage(blocksOf("README.md"), { env, port });
-      expect({ code: run.code, output: run.output }).toMatchObject({ code: 0 });
+      expect(run.code, run.output).toBe(0);
       expect(run.expectations.length).toBeGreaterThan(2);
       for (const { printed, pattern } of run.expectations) expect(printed).toMatch(pattern);
     } finally {
@@ -78,7 +78,7 @@ describe("the pages in docs", () => {
     worker.start();
     try {
       const run = await runPage(blocksOf("docs/send-and-watch.md"), { env, preamble, port: "" });
-      expect({ code: run.code, output: run.output }).toMatchObject({ code: 0 });
+      expect(run.code, run.output).toBe(0);
       expect(run.expectations.length).toBeGreaterThan(5);
       for (const { printed, pattern } of run.expectations) expect(printed).toMatch(pattern);
     } finally {
