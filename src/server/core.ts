@@ -15,7 +15,7 @@ import { createPushService } from "../service/admin/push-service.ts";
 import { createTodoService } from "../service/admin/todo-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
-import { agentCard } from "../service/card.ts";
+import { agentCard, cardExtensions } from "../service/card.ts";
 import { withLegacyInterfaces } from "../service/card-v03.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { OpenStreams } from "../service/open-streams.ts";
@@ -57,8 +57,8 @@ export interface Core {
   readonly openwop: OpenWopAgents;
   /** Takes friend requests, on the listener of callers. */
   readonly friendRequests: HttpHandler;
-  /** The card of an agent, or of the default agent for an empty name. */
-  cardOf(name: string): AgentCard | undefined;
+  /** The card of an agent, or of the default agent for an empty name. `base`: of its addresses, where not configured. */
+  cardOf(name: string, base?: string): AgentCard | undefined;
   stop(): Promise<void>;
 }
 
@@ -99,6 +99,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     hasAgent: (name) => agents.has(name),
     versions: ["1.0", "0.3"],
     strictVersions: config.versions.strict,
+    errorTable: (name) => agents.get(name).config.errorTable,
+    extensions: (name) => cardExtensions(agents.get(name).config, { push: push !== undefined }),
   });
   const streamBuffer = config.streams.buffer;
   const tokenSecret = await pageTokenSecret(redis);
@@ -168,12 +170,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     feed,
     agents,
     openwop,
-    cardOf(name) {
+    cardOf(name, base) {
       const asked = name || config.defaultAgent;
       if (!agents.has(asked)) return undefined;
       const isDefault = asked === config.defaultAgent;
       const agent = agents.get(asked);
-      const card = agentCard(agent, { publicUrl: options.publicUrl(), isDefault, push: push !== undefined });
+      const publicUrl = config.publicUrl === undefined && base !== undefined ? base : options.publicUrl();
+      const card = agentCard(agent, { publicUrl, isDefault, push: push !== undefined });
       // Before a host of major 2 the older version may be spoken but not advertised (openwop.md section 4).
       const { backend } = agent.config;
       return backend !== "todo" && backend.major === 2 ? card : withLegacyInterfaces(card);

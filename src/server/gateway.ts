@@ -8,6 +8,8 @@ import { openSecretBox } from "../push/secret-key.ts";
 import { connectRedis } from "../store/connection.ts";
 import { createCardHandler } from "../transports/card.ts";
 import { createConnectHandler } from "../transports/connect.ts";
+import { createCorsHandler } from "../transports/cors.ts";
+import { Forwarded } from "../transports/forwarded.ts";
 import { createHealth } from "../transports/grpc-health/health.ts";
 import { createReflection } from "../transports/grpc-reflection/reflection.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
@@ -114,11 +116,17 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const answered = (error: BatonError) => {
       if (error.kind === "Internal") log?.error({ err: error.cause ?? error }, "a call failed");
     };
+    const forwarded = new Forwarded(config.listen.trustedProxies);
     listener = await startListener({
       host: config.listen.host,
       port: config.listen.port,
       handlers: [
-        createCardHandler({ cardOf: (name) => core.cardOf(name) }),
+        async (request) => {
+          forwarded.note(request);
+          return false;
+        },
+        ...(config.listen.cors === undefined ? [] : [createCorsHandler(config.listen.cors)]),
+        createCardHandler({ cardOf: (name, base) => core.cardOf(name, base), forwarded }),
         ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
         createConnectHandler({ ...connect, dispatcher, plainServices }),
         core.friendRequests,

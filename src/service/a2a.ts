@@ -1,42 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type A2AService,
-  type ListTasksRequest,
-  ListTasksResponseSchema,
   type Message,
   type SendMessageRequest,
   SendMessageResponseSchema,
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { listingScopes, viewerOf } from "../backends/viewer.ts";
-import { BatonError, type FieldViolation, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { viewerOf } from "../backends/viewer.ts";
+import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
 import {
   checkClientMessage,
   checkMediaTypes,
   historyLengthViolations,
   historyLimit,
 } from "../domain/message-rules.ts";
-import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
 import { isTerminal } from "../domain/todo.ts";
 import type { PushRegistration } from "../store/push-configs.ts";
 import type { StreamSlots } from "../store/stream-slots.ts";
 import type { Subscription, TaskFeed } from "../store/task-feed.ts";
-import {
-  LISTING_MS,
-  type ListCursor,
-  type TaskSnapshot,
-  type TaskStore,
-  WHOLE_TASK,
-} from "../store/tasks.ts";
+import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../store/tasks.ts";
 import type { AgentDirectory, ServedAgent } from "./agents.ts";
 import type { Call, Handlers } from "./call.ts";
 import { acceptedInputModes } from "./card.ts";
-import { awaitAnswer, followTask } from "./follow-task.ts";
+import { awaitAnswer, type FollowOptions, followTask } from "./follow-task.ts";
+import { listTasks } from "./list-tasks.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import type { PushConfigHandlers } from "./push-configs.ts";
+import { RESUME_HEADER, resume, withPositions } from "./resumable-streams.ts";
 
 export interface A2AServiceOptions {
   readonly agents: AgentDirectory;
@@ -54,7 +46,6 @@ export interface A2AServiceOptions {
 
 /** Left between our answer and the caller's deadline, in milliseconds. */
 const DEADLINE_MARGIN_MS = 250;
-const PAGE_SIZE = { fallback: 50, min: 1, max: 100 } as const;
 
 /** The eleven operations of A2A 1.0, for every transport. */
 export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2AService> {
@@ -166,7 +157,8 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
         const { snapshot, subscription } = await accept(request, call, true);
         if (subscription === undefined) throw new Error("a stream has no subscription");
         const { signal } = open;
-        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: endsOnInputRequired(call) });
+        const follow = { signal, endOnInputRequired: endsOnInputRequired(call) };
+        yield* withPositions(followTask(subscription, snapshot, follow), call);
       } finally {
         open.release();
       }
@@ -180,46 +172,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       return (await read(call, request.id, historyLimit(request.historyLength))).task;
     },
 
-    async listTasks(request, call) {
-      const pageSize = checkListing(request);
-      const agent = agents.get(call.agent);
-      const scopes = listingScopes(agent, call.caller);
-      const after = request.statusTimestampAfter;
-      const statusAfter = after === undefined ? undefined : Math.ceil(timestampMs(after));
-      const digest = listingDigest([
-        call.caller.id,
-        agent.name,
-        request.contextId,
-        request.status,
-        statusAfter ?? null,
-      ]);
-      const cursor =
-        request.pageToken === ""
-          ? undefined
-          : (openPageToken(options.pageTokenSecret, digest, request.pageToken, Date.now()) as ListCursor);
-      const page = await tasks.list(agent.name, {
-        scopes,
-        contextId: request.contextId,
-        state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
-        statusAfter,
-        pageSize,
-        shape: {
-          historyLength: historyLimit(request.historyLength),
-          includeArtifacts: request.includeArtifacts ?? false,
-        },
-        cursor,
-      });
-      const nextPageToken =
-        page.next === undefined
-          ? ""
-          : sealPageToken(options.pageTokenSecret, digest, page.next, Date.now() + LISTING_MS);
-      return create(ListTasksResponseSchema, {
-        tasks: [...page.tasks],
-        nextPageToken,
-        pageSize,
-        totalSize: page.total,
-      });
-    },
+    listTasks: (request, call) => listTasks(options, request, call),
 
     async cancelTask(request, call): Promise<Task> {
       checkTaskId(request.id);
@@ -251,14 +204,25 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
         await refresh(call, request.id);
         const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
         if (snapshot === undefined) throw taskNotFound(request.id);
+        const resumption =
+          call.lastEventId === undefined
+            ? undefined
+            : await resume(feed, { agent: agent.name, id: request.id, seq: snapshot.seq }, call.lastEventId);
+        if (resumption !== undefined) call.responseHeaders.set(RESUME_HEADER, resumption.kind);
+        const nothingToSay = resumption === undefined || resumption.kind === "current";
         // A 0.3 client that comes back too late gets the task, and then the end of the stream (A2A-171).
-        if (isTerminal(snapshot.state) && call.version !== "0.3") {
+        if (isTerminal(snapshot.state) && nothingToSay && call.version !== "0.3") {
           throw new BatonError("UnsupportedOperation", "the task has ended; read it with GetTask", {
             metadata: { taskId: request.id },
           });
         }
-        const { signal } = open;
-        yield* followTask(subscription, snapshot, { signal, endOnInputRequired: endsOnInputRequired(call) });
+        const follow: FollowOptions = {
+          signal: open.signal,
+          endOnInputRequired: endsOnInputRequired(call),
+          endAtPastInputRequired: call.version === "0.3",
+          ...(resumption?.kind === "replay" ? { missed: resumption.missed } : {}),
+        };
+        yield* withPositions(followTask(subscription, snapshot, follow), call);
       } finally {
         subscription?.close();
         open.release();
@@ -287,7 +251,8 @@ function checkTaskId(id: string): void {
 }
 
 /** Everything that can be wrong with a send before anything is stored (A2A-2, A2A-90). */
-function checkSend(request: SendMessageRequest, call: Call, agent: ServedAgent): Message {
+/** The message of a request that may be sent. Throws Forbidden and what is wrong with it. */
+export function checkSend(request: SendMessageRequest, call: Call, agent: ServedAgent): Message {
   if (!call.caller.verbs.has("create_for")) {
     throw new BatonError("Forbidden", "the endpoint may not send messages");
   }
@@ -302,20 +267,4 @@ function waitFor(request: SendMessageRequest, call: Call, maxWaitMs: number): nu
   if (request.configuration?.returnImmediately === true) return 0;
   const left = call.deadlineAt === undefined ? maxWaitMs : call.deadlineAt - Date.now() - DEADLINE_MARGIN_MS;
   return Math.max(0, Math.min(maxWaitMs, left));
-}
-
-function checkListing(request: ListTasksRequest): number {
-  const violations: FieldViolation[] = historyLengthViolations(request.historyLength);
-  const pageSize = request.pageSize ?? PAGE_SIZE.fallback;
-  if (pageSize < PAGE_SIZE.min || pageSize > PAGE_SIZE.max) {
-    violations.push({ field: "pageSize", description: `must be ${PAGE_SIZE.min} to ${PAGE_SIZE.max}` });
-  }
-  if (TaskState[request.status] === undefined) {
-    violations.push({ field: "status", description: "must be one of the defined states" });
-  }
-  if (request.contextId !== "" && request.contextId.trim() === "") {
-    violations.push({ field: "contextId", description: "must not be blank" });
-  }
-  if (violations.length > 0) throw invalidParams(...violations);
-  return pageSize;
 }

@@ -1,8 +1,14 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type AgentCard, AgentCardSchema, type AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type AgentExtensionSchema,
+  type AgentInterfaceSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../backends/backend.ts";
 import type { AgentConfig } from "../config/schema.ts";
 import { PUSH_DELIVERY_DESCRIPTION, PUSH_DELIVERY_URI } from "../push/extension.ts";
+import { RESUMABLE_STREAMS_DESCRIPTION, RESUMABLE_STREAMS_URI } from "./resumable-streams.ts";
 
 /** Media types that the agent or one of its skills takes (A2A-37). */
 export function acceptedInputModes(config: AgentConfig): readonly string[] {
@@ -11,6 +17,24 @@ export function acceptedInputModes(config: AgentConfig): readonly string[] {
       ...config.card.defaultInputModes,
       ...config.card.skills.flatMap((skill) => skill.inputModes),
     ]),
+  ];
+}
+
+type ExtensionInit = MessageInitShape<typeof AgentExtensionSchema> & {
+  readonly uri: string;
+  readonly required: boolean;
+};
+
+/** The extensions that an agent has: those of the gateway, then those that its operator names. */
+export function cardExtensions(config: AgentConfig, options: { readonly push: boolean }): ExtensionInit[] {
+  const own = { required: false } as const;
+  return [
+    { uri: RESUMABLE_STREAMS_URI, description: RESUMABLE_STREAMS_DESCRIPTION, ...own },
+    ...(options.push ? [{ uri: PUSH_DELIVERY_URI, description: PUSH_DELIVERY_DESCRIPTION, ...own }] : []),
+    ...config.card.extensions.map(({ params, ...extension }) => ({
+      ...extension,
+      ...(params === undefined ? {} : { params: params as JsonObject }),
+    })),
   ];
 }
 
@@ -47,9 +71,7 @@ export function agentCard(agent: Agent, options: CardOptions): AgentCard {
       streaming: true,
       pushNotifications: options.push,
       extendedAgentCard: false,
-      extensions: options.push
-        ? [{ uri: PUSH_DELIVERY_URI, description: PUSH_DELIVERY_DESCRIPTION, required: false }]
-        : [],
+      extensions: cardExtensions(agent.config, options),
     },
     securitySchemes: {
       bearer: {

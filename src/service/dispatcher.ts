@@ -174,7 +174,7 @@ export class Dispatcher {
     const { versions, strictVersions } = this.#options;
     const version = registration.a2a ? negotiateVersion(meta, versions, strictVersions) : "1.0";
     const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
-    const lastEventId = meta.header("a2a-last-event-id") ?? meta.header("last-event-id");
+    const lastEventId = meta.header("a2a-last-event-id")?.trim() || meta.header("last-event-id")?.trim();
     const traceparent = meta.header("traceparent");
     const call: Call = {
       caller,
@@ -186,7 +186,7 @@ export class Dispatcher {
       requestId: meta.requestId ?? randomUUID(),
       responseHeaders: new Headers(),
       ...(meta.deadlineAt === undefined ? {} : { deadlineAt: meta.deadlineAt }),
-      ...(lastEventId === undefined ? {} : { lastEventId }),
+      ...(lastEventId ? { lastEventId } : {}),
       ...(traceparent === undefined ? {} : { traceparent }),
     };
     call.responseHeaders.set("x-request-id", call.requestId);

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type StreamResponse, StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { BatonError } from "../domain/errors.ts";
 import { isInterrupted, isTerminal } from "../domain/todo.ts";
-import type { Subscription } from "../store/task-feed.ts";
+import type { LogEvent, Subscription } from "../store/task-feed.ts";
 import type { TaskSnapshot } from "../store/tasks.ts";
 import type { StreamItem } from "./call.ts";
 import { StreamEnd } from "./open-streams.ts";
@@ -35,6 +35,16 @@ function interruption(subscription: Subscription, signal: AbortSignal): BatonErr
   return new BatonError("StreamInterrupted", "the stream was interrupted; subscribe again");
 }
 
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** End after the event that brings INPUT_REQUIRED (A2A-100). */
+  readonly endOnInputRequired: boolean;
+  /** Begin with these events, which lead up to the snapshot, in its stead. */
+  readonly missed?: AsyncIterable<LogEvent>;
+  /** End at a missed INPUT_REQUIRED too that has been answered since: a 0.3 event says that it is the last (A2A-163). */
+  readonly endAtPastInputRequired?: boolean;
+}
+
 /**
  * The stream of a task: its snapshot, then every later event in order, until a terminal state. With
  * `endOnInputRequired` it also ends after the event that brings INPUT_REQUIRED, but not because the snapshot already
@@ -43,36 +53,44 @@ function interruption(subscription: Subscription, signal: AbortSignal): BatonErr
 export async function* followTask(
   subscription: Subscription,
   snapshot: TaskSnapshot,
-  options: {
-    readonly signal: AbortSignal;
-    readonly endOnInputRequired: boolean;
-    readonly endAtSnapshot?: boolean;
-  },
+  options: FollowOptions,
 ): AsyncGenerator<StreamItem<StreamResponse>> {
-  const { signal } = options;
+  const { signal, missed } = options;
   const forget = whenAborted(signal, () => subscription.close());
   try {
     subscription.startAt(snapshot.seq);
-    yield {
-      id: String(snapshot.seq),
-      message: create(StreamResponseSchema, { payload: { case: "task", value: snapshot.task } }),
-    };
-    if (isTerminal(snapshot.state) || options.endAtSnapshot === true) return;
+    if (missed === undefined) {
+      yield {
+        id: String(snapshot.seq),
+        message: create(StreamResponseSchema, { payload: { case: "task", value: snapshot.task } }),
+      };
+      if (isTerminal(snapshot.state)) return;
+    } else {
+      for await (const event of missed) {
+        if (signal.aborted) throw interruption(subscription, signal);
+        yield { id: String(event.seq), message: event.message };
+        const past = event.seq < snapshot.seq && options.endAtPastInputRequired !== true;
+        if (isLast(event, options.endOnInputRequired && !past)) return;
+      }
+    }
     for await (const notice of subscription) {
       if (signal.aborted) break;
       if (notice.kind !== "event") continue;
-      const { message, seq } = notice.event;
-      yield { id: String(seq), message };
-      const state = stateOf(message);
-      if (state === undefined) continue;
-      if (isTerminal(state)) return;
-      if (options.endOnInputRequired && state === TaskState.INPUT_REQUIRED) return;
+      const { event } = notice;
+      yield { id: String(event.seq), message: event.message };
+      if (isLast(event, options.endOnInputRequired)) return;
     }
     throw interruption(subscription, signal);
   } finally {
     forget();
     subscription.close();
   }
+}
+
+function isLast({ message }: LogEvent, endOnInputRequired: boolean): boolean {
+  const state = stateOf(message);
+  if (state === undefined) return false;
+  return isTerminal(state) || (endOnInputRequired && state === TaskState.INPUT_REQUIRED);
 }
 
 /**

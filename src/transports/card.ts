@@ -1,12 +1,18 @@
 import { createHash } from "node:crypto";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { BatonError } from "../domain/errors.ts";
+import type { Forwarded } from "./forwarded.ts";
 import type { HttpHandler, HttpRequest } from "./http-handler.ts";
 import { cardJson, cardShape } from "./v03/card-json.ts";
 
 export interface CardHandlerOptions {
-  /** The card of an agent; an empty name asks for the default agent's. Undefined: no such agent. */
-  cardOf(agent: string): AgentCard | undefined;
+  /**
+   * The card of an agent; an empty name asks for the default agent's. `base`: where a trusted proxy says that the client
+   * sees us. Undefined: no such agent.
+   */
+  cardOf(agent: string, base: string | undefined): AgentCard | undefined;
+  /** Reads what proxies say; absent: they are not believed. */
+  readonly forwarded?: Forwarded;
   /** How long a card may be kept, in seconds (A2A-179). Default 60. */
   readonly maxAgeSeconds?: number;
 }
@@ -19,11 +25,13 @@ const PATH = /^(?:\/([^/]+))?\/\.well-known\/agent-card\.json$/;
  */
 export function createCardHandler(options: CardHandlerOptions): HttpHandler {
   const maxAge = options.maxAgeSeconds ?? 60;
+  const names = ["host", "proto", "prefix"].map((name) => `X-Forwarded-${name}`);
+  const vary = ["A2A-Version", ...(options.forwarded === undefined ? [] : names)].join(", ");
   return async (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     const match = PATH.exec(path);
     if (match === null) return false;
-    const card = options.cardOf(decodeName(match[1] ?? ""));
+    const card = options.cardOf(decodeName(match[1] ?? ""), options.forwarded?.base(request));
     if (card === undefined) throw new BatonError("RouteNotFound", "no such agent");
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("allow", "GET, HEAD");
@@ -33,7 +41,7 @@ export function createCardHandler(options: CardHandlerOptions): HttpHandler {
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
     response.setHeader("cache-control", `public, max-age=${maxAge}`);
     response.setHeader("etag", etag);
-    response.setHeader("vary", "A2A-Version");
+    response.setHeader("vary", vary);
     response.setHeader("access-control-allow-origin", "*");
     if (matches(request.headers["if-none-match"], etag)) {
       response.statusCode = 304;

@@ -14,6 +14,7 @@ import { addJsonMethod, addMethod } from "./connect/methods.ts";
 import type { ConnectHandlerOptions } from "./connect/options.ts";
 import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./connect/request-message.ts";
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
+import { clientAddress } from "./forwarded.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
 
 export type { ConnectHandlerOptions, PlainService } from "./connect/options.ts";
@@ -139,7 +140,7 @@ async function serve(
     };
     for (const name of BODY_HEADERS) header.delete(name);
     if (dispatched) {
-      values.set(stateKey, { ...body, remoteAddress: request.socket?.remoteAddress ?? "" });
+      values.set(stateKey, { ...body, remoteAddress: clientAddress(request) });
       universal = { ...universal, body: placeholder(wire) };
     } else {
       universal = { ...universal, body: checked(input, body) };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ProtocolVersion, RequestMeta, TransportName } from "../service/call.ts";
+import { clientAddress } from "./forwarded.ts";
 import type { HttpRequest, HttpResponse } from "./http-handler.ts";
 import type { Target } from "./target.ts";
 
@@ -26,7 +27,7 @@ export function requestMeta(request: HttpRequest, response: HttpResponse, option
       return Array.isArray(value) ? value.join(", ") : value;
     },
     query: (name) => target.query.get(name)?.[0],
-    remoteAddress: request.socket.remoteAddress ?? "",
+    remoteAddress: clientAddress(request),
     signal: signalOf(response),
     ...(pathTenant === undefined ? {} : { pathTenant }),
   };
