@@ -69,9 +69,12 @@ export class Destinations {
   #take(destination: Destination): Slot | undefined {
     const now = performance.now();
     const doubtful = isDoubtful(destination, now);
+    const room = Math.max(1, this.#total / 2) - this.#unproven;
+    if (this.#underWay >= this.#total || (doubtful && room < 1)) return undefined;
+    // The fewer slots are left for strangers, the fewer each of them gets, so that there is one for the next.
+    const share = doubtful ? Math.max(1, Math.floor(room / (2 * FIRST_WINDOW))) : MAX_WINDOW;
     const window = destination.suspect ? SUSPECT_WINDOW : destination.window;
-    const crowded = doubtful && this.#unproven >= Math.max(1, this.#total / 2);
-    if (destination.started.size >= window || crowded || this.#underWay >= this.#total) return undefined;
+    if (destination.started.size >= Math.min(window, share)) return undefined;
     const mark = { at: now };
     destination.started.add(mark);
     this.#underWay++;

@@ -13,7 +13,7 @@ for i = ARGS + 1, #ARGV do
   if d[1] and redis.call('EXISTS', lane_key(d[1])) == 1 then
     local left = redis.call('HINCRBY', lane_key(d[1]), 'dead', -1)
     local at_rest = redis.call('HGET', lane_key(d[1]), 'on') ~= '1'
-    if left <= 0 and at_rest and task_ended(d[2]) then destroy_config(d[2], d[1]) end
+    if left <= 0 and at_rest and is_over(d[2], d[1]) then destroy_config(d[2], d[1]) end
   end
 end
 return purged

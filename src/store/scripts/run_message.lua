@@ -1,9 +1,12 @@
--- A client's message to a run. Asked twice: with `commit` empty before the host is called, to refuse what the host need
--- not hear of (OW-22, OW-23), and with `commit` after it took the answer, to make the message part of the history.
+-- A client's message to a run, in steps around the call to the host:
+--   check   what stands against it, so that the host need not hear of it (OW-22, OW-23)
+--   begin   keeps what the host is about to be told, so that a retry tells it the same and nothing else (OW-20)
+--   commit  the host took it: it becomes part of the history
+--   drop    the host refused it
 -- KEYS  1 agent prefix
--- Answers {'ok', fields} to a check; {'ok'|'replay', Task bytes, seq, A2A state}; {'notfound'}, {'context'}, {'terminal'},
--- {'mismatch'}.
--- @args id commit caller shared queues context message msgkey bodyhash history actor push pushid pushref pushsecret pushlimit
+-- Answers {'ok', fields} or {'pending', fields, answer} to a check; {'ok'|'replay', Task bytes, seq, A2A state};
+-- {'notfound'}, {'context'}, {'terminal'}, {'mismatch'}.
+-- @args id step caller shared queues context message msgkey bodyhash answer history actor push pushid pushref pushsecret pushlimit
 -- @include wire retry_metadata task push run
 
 local t = load(A.id)
@@ -17,11 +20,23 @@ if seen then
   if id ~= A.id or hash ~= A.bodyhash then return { 'mismatch' } end
   return answer('replay')
 end
-if A.commit == '' then
+local pending = A.msgkey .. ':reply'
+if A.step == 'check' then
+  local id, hash, kept = unpack(redis.call('HMGET', pending, 'id', 'hash', 'answer'))
+  if id then
+    if id ~= A.id or hash ~= A.bodyhash then return { 'mismatch' } end
+    return { 'pending', run_view(t), kept }
+  end
   if TERMINAL[tonumber(t.a2a)] then return { 'terminal' } end
   return { 'ok', run_view(t) }
 end
-
+if A.step == 'begin' then
+  redis.call('HSET', pending, 'id', A.id, 'hash', A.bodyhash, 'answer', A.answer)
+  redis.call('PEXPIRE', pending, DEDUP_MS)
+  return answer('ok')
+end
+redis.call('DEL', pending)
+if A.step == 'drop' then return answer('ok') end
 if A.push ~= '' and not TERMINAL[tonumber(t.a2a)] then
   add_config(t, A.caller, A.pushid, A.pushref, A.push, A.pushsecret, tonumber(A.pushlimit))
 end

@@ -1,7 +1,7 @@
 -- Push configs and their lanes. A lane is the queue of one (task, config): its entries leave in order, one at a time.
 --   push:<task>       hash    ref -> config as JSON, without secrets
 --   secret:<ref>      string  sealed credential
---   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead
+--   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead, last
 --   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>"
 --   push-lanes        zset    lanes with work, by the time when somebody should look after them
 --   push-age          zset    lanes with work, by the commit time of their oldest entry
@@ -89,9 +89,11 @@ local function retire_config(task, ref, keep)
   end
 end
 
-local function task_ended(task)
-  local state = redis.call('HGET', task_key(task), 'a2a')
-  return not state or TERMINAL[tonumber(state)] == true
+-- Whether a lane that has come to rest has seen the last event of its task: that may still stand in the outbox.
+local function is_over(task, ref)
+  local t = redis.call('HMGET', task_key(task), 'a2a', 'seq')
+  if not t[1] then return true end
+  return TERMINAL[tonumber(t[1])] == true and tonumber(redis.call('HGET', lane_key(ref), 'last') or 0) >= tonumber(t[2])
 end
 
 -- Puts an entry at the end of a lane and starts the lane if it stands still. Answers the number under which it has to
@@ -137,7 +139,7 @@ local function head_of(ref, holder, lease, keep)
   local entry = redis.call('LINDEX', entries_key(ref), 0)
   if not entry then
     idle_lane(ref)
-    if task_ended(lane.task) then retire_config(lane.task, ref, keep) end
+    if is_over(lane.task, ref) then retire_config(lane.task, ref, keep) end
     return { 'empty' }
   end
   local config = redis.call('HGET', push_key(lane.task), ref) or redis.call('GET', ended_key(ref))
