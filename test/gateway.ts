@@ -24,6 +24,8 @@ export interface TestGateway extends Gateway {
   vend(options?: VendOptions): Promise<string>;
   /** Vends an endpoint that may do work and nothing else. */
   vendWorker(options?: VendOptions): Promise<string>;
+  /** Revokes the endpoint of a credential that was vended here. */
+  revoke(credential: string): Promise<void>;
 }
 
 /** Tests send more than a peer would; those about limits set their own. */
@@ -59,8 +61,9 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
       ],
     }),
   );
+  const endpoints = new Map<string, string>();
   const vend = async (options: VendOptions = {}): Promise<string> => {
-    const { credential } = await admin.createEndpoint({
+    const { credential, endpoint } = await admin.createEndpoint({
       name: options.name ?? "test",
       agent: options.agent ?? "",
       scope: {
@@ -70,6 +73,7 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
         push: options.push ?? false,
       },
     });
+    endpoints.set(credential, endpoint?.id ?? "");
     return credential;
   };
   return {
@@ -79,6 +83,9 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
     },
     dataDir,
     vend,
+    async revoke(credential) {
+      await admin.revokeEndpoint({ id: endpoints.get(credential) ?? "" });
+    },
     vendWorker: (options = {}) => vend({ name: "worker", verbs: WORK_VERBS, ...options }),
     async stop(graceMs = 2000) {
       await gateway.stop(graceMs);

@@ -1,0 +1,4 @@
+import { connectJsonDriver } from "./drivers/connect-json.ts";
+import { runTable } from "./run.ts";
+
+runTable(connectJsonDriver);

@@ -1,0 +1,4 @@
+import { connectDriver } from "./drivers/connect-client.ts";
+import { runTable } from "./run.ts";
+
+runTable(connectDriver);

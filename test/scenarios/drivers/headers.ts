@@ -1,0 +1,11 @@
+import type { CallOptions } from "../driver.ts";
+
+/** Headers, or metadata, that every transport sends alike. */
+export function callHeaders(options: CallOptions, defaultVersion: string): Record<string, string> {
+  const version = options.version === undefined ? defaultVersion : options.version;
+  return {
+    ...(options.token === null ? {} : { authorization: `Bearer ${options.token}` }),
+    ...(version === null ? {} : { "a2a-version": version }),
+    ...options.headers,
+  };
+}

@@ -1,0 +1,4 @@
+import { grpcWebDriver } from "./drivers/connect-client.ts";
+import { runTable } from "./run.ts";
+
+runTable(grpcWebDriver);

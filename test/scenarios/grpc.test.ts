@@ -1,0 +1,4 @@
+import { grpcDriver } from "./drivers/grpc.ts";
+import { runTable } from "./run.ts";
+
+runTable(grpcDriver);

@@ -1,0 +1,4 @@
+import { jsonRpcDriver } from "./drivers/jsonrpc.ts";
+import { runTable } from "./run.ts";
+
+runTable(jsonRpcDriver);

@@ -1,0 +1,4 @@
+import { restDriver } from "./drivers/rest.ts";
+import { runTable } from "./run.ts";
+
+runTable(restDriver);
