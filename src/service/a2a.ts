@@ -144,7 +144,12 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       const { snapshot, subscription } = await accept(request, call, waitMs > 0);
       let task = snapshot.task;
       if (subscription !== undefined) {
-        await awaitAnswer(subscription, snapshot, waitMs, call.signal);
+        const wait = streams.openWait(call);
+        try {
+          await awaitAnswer(subscription, snapshot, waitMs, wait.signal);
+        } finally {
+          wait.release();
+        }
         task = (await read(call, task.id, historyLimit(request.configuration?.historyLength))).task;
       }
       return create(SendMessageResponseSchema, { payload: { case: "task", value: task } });

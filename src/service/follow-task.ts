@@ -113,7 +113,9 @@ export async function awaitAnswer(
       const state = stateOf(notice.event.message);
       if (state !== undefined && (isTerminal(state) || isInterrupted(state))) return true;
     }
-    if (signal.aborted) throw new BatonError("Canceled", "the client went away");
+    // A shutdown ends the wait and nothing else: the task as it is now is an answer too.
+    const drained = signal.reason instanceof StreamEnd && signal.reason.error.kind === "StreamInterrupted";
+    if (signal.aborted && !drained) throw interruption(subscription, signal);
     return false;
   } finally {
     clearTimeout(timer);

@@ -32,8 +32,22 @@ export class OpenStreams {
    * {@link StreamEnd} when the server ends it. Call `release` on every exit.
    */
   open(call: Call): { readonly signal: AbortSignal; release(): void } {
-    if (this.#draining)
+    if (this.#draining) {
       throw new BatonError("Unavailable", "the gateway is shutting down", { retryAfterMs: 1000 });
+    }
+    return this.#register(call);
+  }
+
+  /**
+   * Registers the wait of a call that has an answer at any time, such as a blocking send. A shutdown aborts it like a
+   * stream, at once where it has already begun, so that the answer goes out now.
+   */
+  openWait(call: Call): { readonly signal: AbortSignal; release(): void } {
+    if (this.#draining) return { signal: AbortSignal.abort(shuttingDown()), release: () => {} };
+    return this.#register(call);
+  }
+
+  #register(call: Call): { readonly signal: AbortSignal; release(): void } {
     const controller = new AbortController();
     const own = this.#streams.get(call.caller.id) ?? new Set();
     this.#streams.set(call.caller.id, own);
@@ -61,13 +75,15 @@ export class OpenStreams {
   /** Ends all streams so that clients subscribe again elsewhere, and refuses new ones. */
   drain(): void {
     this.#draining = true;
-    const end = new StreamEnd(
-      new BatonError("StreamInterrupted", "the gateway is shutting down; subscribe again", {
-        retryAfterMs: 0,
-      }),
-    );
+    const end = shuttingDown();
     for (const streams of this.#streams.values()) for (const controller of streams) controller.abort(end);
   }
+}
+
+function shuttingDown(): StreamEnd {
+  return new StreamEnd(
+    new BatonError("StreamInterrupted", "the gateway is shutting down; subscribe again", { retryAfterMs: 0 }),
+  );
 }
 
 function credentialEnded(): StreamEnd {
