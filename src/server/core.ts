@@ -133,7 +133,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       },
       streamBuffer,
     }),
-    { a2a: false },
+    { a2a: false, ownChecks: true },
   );
 
   const onboarding = createOnboarding({

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../../domain/caller.ts";
@@ -36,7 +37,8 @@ export async function admit(context: HandlerContext, options: ConnectHandlerOpti
       throw new BatonError("DeadlineExceeded", "the request took too long to arrive");
     });
   } catch (thrown) {
-    throw failure(thrown, context, options, state.caller);
+    const { caller, meta } = state;
+    throw failure(thrown, context, options, { caller, requestId: meta?.requestId });
   }
 }
 
@@ -60,6 +62,7 @@ function metaOf(context: HandlerContext, state: State): RequestMeta {
   const timeoutMs = context.timeoutMs();
   const { searchParams } = new URL(context.url);
   return {
+    requestId: randomUUID(),
     transport: state.wire.protocol,
     form: formOf(context.service),
     header: (name) => state.header.get(name) ?? undefined,

@@ -5,6 +5,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { Caller } from "../../domain/caller.ts";
 import { errorStatus } from "../../domain/error-details.ts";
 import { BatonError, type ErrorTable, errorRow } from "../../domain/errors.ts";
+import { encodeMessage } from "../grpc/message-text.ts";
 import type { HttpResponse } from "../http-handler.ts";
 import { abortError } from "./abort.ts";
 import type { ConnectHandlerOptions } from "./options.ts";
@@ -48,7 +49,7 @@ export function writeError(response: HttpResponse, wire: Wire, error: BatonError
     // Trailers-only: with no message to precede them, the trailers are the headers.
     headers["content-type"] = `application/${wire.protocol}+${wire.json ? "json" : "proto"}`;
     headers["grpc-status"] = String(status.code);
-    headers["grpc-message"] = encodeURIComponent(text(error));
+    headers["grpc-message"] = encodeMessage(error.message);
     headers["grpc-status-details-bin"] = base64Encode(toBinary(StatusSchema, status), "std_raw");
     end(response, 200, headers);
   } else if (wire.enveloped) {
@@ -106,8 +107,10 @@ function end(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.setHeader("content-length", String(body.length));
+  // Without a body the head ends the stream: only then do gRPC clients read the status in it as trailers.
+  if (body.length === 0) response.end();
   // The two response types agree on this overload, but not as a union.
-  (response as { end(chunk: Uint8Array): unknown }).end(body);
+  else (response as { end(chunk: Uint8Array): unknown }).end(body);
 }
 
 /** Turns what a handler threw into the error to send; a fault of ours is logged with its cause. */
@@ -115,7 +118,7 @@ export function failure(
   thrown: unknown,
   context: HandlerContext,
   options: ConnectHandlerOptions,
-  caller?: Caller,
+  known: { readonly caller?: Caller | undefined; readonly requestId?: string | undefined },
 ): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
   let error = BatonError.from(thrown);
@@ -128,7 +131,9 @@ export function failure(
       "a handler failed",
     );
   }
-  return toConnectError(error, options.dispatcher.errorTable(caller));
+  const answer = toConnectError(error, options.dispatcher.errorTable(known.caller));
+  if (known.requestId !== undefined) answer.metadata.set("x-request-id", known.requestId);
+  return answer;
 }
 
 export function copyHeaders(from: Headers, to: Headers): void {

@@ -57,7 +57,7 @@ function route(
         copyHeaders(result.headers, context.responseHeader);
         return output(result.message, message);
       } catch (thrown) {
-        throw failure(thrown, context, options, caller);
+        throw failure(thrown, context, options, { caller, requestId: meta.requestId });
       }
     });
   } else if (isServerStreaming(method)) {
@@ -76,7 +76,7 @@ function route(
           yield output(next.value.message, message);
         }
       } catch (thrown) {
-        throw failure(thrown, context, options, caller);
+        throw failure(thrown, context, options, { caller, requestId: meta.requestId });
       } finally {
         // Not awaited: a generator that is waiting ends when its own wait does.
         iterator?.return?.().catch(() => {});

@@ -3,6 +3,7 @@
  * (transports/connect.ts), and everything when this path is switched off; the two answer alike. Handlers, limits and
  * errors are the dispatcher's on both.
  */
+import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import {
   type DescMethod,
@@ -78,6 +79,7 @@ class GrpcCall {
   readonly #method: Served;
   readonly #options: GrpcHandlerOptions;
   readonly #reply: GrpcReply;
+  readonly #requestId = randomUUID();
   readonly #abort = new AbortController();
   #cut: BatonError | undefined;
   #lastId: string | undefined;
@@ -171,6 +173,7 @@ class GrpcCall {
     const { forwarded } = this.#options;
     const form: ProtocolVersion = this.#method.parent.file.proto.package === "a2a.v1" ? "0.3" : "1.0";
     return {
+      requestId: this.#requestId,
       transport: "grpc",
       form,
       header: (name) => text(headers, name),
@@ -244,6 +247,7 @@ class GrpcCall {
         "a handler failed",
       );
     }
-    this.#reply.fail(error, this.#streamTrailers(), this.#options.dispatcher.errorTable(this.#caller));
+    const trailers = { ...this.#streamTrailers(), "x-request-id": this.#requestId };
+    this.#reply.fail(error, trailers, this.#options.dispatcher.errorTable(this.#caller));
   }
 }

@@ -5,17 +5,10 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { errorStatus } from "../../domain/error-details.ts";
 import type { BatonError, ErrorTable } from "../../domain/errors.ts";
 import { errorHeaders } from "../connect/errors.ts";
+import { encodeMessage } from "./message-text.ts";
 
 const CONTENT_TYPE = "application/grpc+proto";
 export const ACCEPT_ENCODING = "identity,gzip,br";
-
-/**
- * Percent-encodes what the gRPC protocol says must be, and nothing more: `@grpc/grpc-js` leaves the escapes of reserved
- * characters, such as `%3A`, as they are. Lone surrogates, which a message may echo from a request, have no UTF-8.
- */
-export function encodeMessage(text: string): string {
-  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
-}
 
 /** Answers one call on its HTTP/2 stream. `base`: headers of every answer, such as the security headers. */
 export class GrpcReply {
