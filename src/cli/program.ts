@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { programVersion } from "../server/version.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
 import { configSchemaCommand } from "./commands/config/schema.ts";
 import { configShowCommand } from "./commands/config/show.ts";
@@ -25,7 +25,7 @@ Exit codes: 0 done; 1 what was asked for failed; 2 the command line, the configu
 export function createProgram(): Command {
   const program = new Command("baton")
     .description("A gateway that turns A2A messages into durable tasks for workers.")
-    .version(version())
+    .version(programVersion())
     .addHelpText("after", EXIT_CODES)
     .addCommand(serveCommand())
     .addCommand(demoCommand())
@@ -63,21 +63,4 @@ export function createProgram(): Command {
 function throwUsageErrors(command: Command): void {
   command.exitOverride();
   for (const child of command.commands) throwUsageErrors(child);
-}
-
-/** From the nearest package.json above: that of the repository, or of the installed package. */
-function version(): string {
-  for (
-    let folder = new URL("../", import.meta.url);
-    folder.pathname !== "/";
-    folder = new URL("../", folder)
-  ) {
-    try {
-      const { version } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
-      return String(version);
-    } catch {
-      // Further up.
-    }
-  }
-  return "unknown";
 }

@@ -4,7 +4,6 @@ import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
 import { TodoService } from "../../gen/baton/admin/v1/todo_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Backend } from "../backends/backend.ts";
 import { startSweeper } from "../backends/todo/sweeper.ts";
 import { TodoBackend } from "../backends/todo/todo-backend.ts";
 import type { Config } from "../config/schema.ts";
@@ -30,7 +29,9 @@ import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
+import type { McpServices } from "../transports/mcp/services.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
+import { createMcpServices } from "./mcp-services.ts";
 import { createOnboarding } from "./onboarding.ts";
 import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
@@ -55,6 +56,8 @@ export interface Core {
   readonly feed: TaskFeed;
   readonly agents: AgentDirectory;
   readonly openwop: OpenWopAgents;
+  /** What the MCP door stands on. */
+  readonly mcp: McpServices;
   /** Takes friend requests, on the listener of callers. */
   readonly friendRequests: HttpHandler;
   /** The card of an agent, or of the default agent for an empty name. `base`: of its addresses, where not configured. */
@@ -70,7 +73,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const feed = new TaskFeed(redis, { onError: options.onError });
   const bells = new QueueBells(redis);
   const streams = new OpenStreams();
-  const todoBackend: Backend = new TodoBackend(todos, { maxAttempts: config.retries.maxAttempts });
+  const todoBackend = new TodoBackend(todos, { maxAttempts: config.retries.maxAttempts });
   const openwop = createOpenWopAgents({ config, redis, tasks, onError: options.onError });
   const agents = new AgentDirectory(
     Object.entries(config.agents).map(([name, agent]) => ({
@@ -118,23 +121,36 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   });
   dispatcher.register(A2AService, a2aService, { a2a: true });
   dispatcher.register(A2AServiceV03, createV03Service(a2aService), { a2a: true, ownChecks: true });
-  dispatcher.register(
-    WorkerService,
-    createWorkerService({
-      todos,
-      feed,
-      bells,
-      streams,
-      defaultLeaseMs: config.leases.defaultSeconds * 1000,
-      retry: {
-        baseMs: config.retries.baseSeconds * 1000,
-        capMs: config.retries.capSeconds * 1000,
-        jitter: config.retries.jitter,
-      },
-      streamBuffer,
-    }),
-    { a2a: false, ownChecks: true },
-  );
+  const worker = createWorkerService({
+    todos,
+    feed,
+    bells,
+    streams,
+    defaultLeaseMs: config.leases.defaultSeconds * 1000,
+    retry: {
+      baseMs: config.retries.baseSeconds * 1000,
+      capMs: config.retries.capSeconds * 1000,
+      jitter: config.retries.jitter,
+    },
+    streamBuffer,
+  });
+  dispatcher.register(WorkerService, worker, { a2a: false, ownChecks: true });
+  const mcp = createMcpServices({
+    config,
+    redis,
+    todos,
+    tasks,
+    endpoints,
+    bells,
+    streams,
+    agents,
+    backend: todoBackend,
+    worker,
+    admission,
+    dispatcher,
+    onChanged: (id) => authenticator.forget(id),
+    onError: options.onError,
+  });
 
   const onboarding = createOnboarding({
     config,
@@ -170,6 +186,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     feed,
     agents,
     openwop,
+    mcp,
     cardOf(name, base) {
       const asked = name || config.defaultAgent;
       if (!agents.has(asked)) return undefined;

@@ -13,6 +13,7 @@ import { Forwarded } from "../transports/forwarded.ts";
 import { createHealth } from "../transports/grpc-health/health.ts";
 import { createReflection } from "../transports/grpc-reflection/reflection.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
+import { createMcpHandler } from "../transports/mcp/handler.ts";
 import { createRestHandler } from "../transports/rest/handler.ts";
 import { DEFAULT_SSE } from "../transports/sse.ts";
 import { v03Bindings } from "../transports/v03/jsonrpc/bindings.ts";
@@ -25,6 +26,7 @@ import { createOpenWopHandlers } from "./openwop-handlers.ts";
 import { createProbeHandler } from "./probes.ts";
 import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
+import { programVersion } from "./version.ts";
 
 export interface GatewayOptions {
   readonly log?: ServerLog & { info(fields: object, message: string): void };
@@ -130,6 +132,13 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
         ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
         createConnectHandler({ ...connect, dispatcher, plainServices }),
         core.friendRequests,
+        createMcpHandler({
+          services: core.mcp,
+          version: programVersion(),
+          publicUrl,
+          keepAliveMs: sse.keepAliveMs,
+          onError: answered,
+        }),
         createRestHandler({
           dispatcher,
           service: A2AService,

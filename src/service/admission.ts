@@ -34,12 +34,17 @@ export class Admission {
     refuseIf(await this.#buckets.take(this.#limits.perAddress, meta.remoteAddress));
   }
 
-  /** Before the handler. A send is charged before it is looked at, so that a replay costs one too (Q11). */
-  async call(call: Call, method: DescMethod): Promise<void> {
+  /** Before the handler. Throws RateLimited. */
+  call(call: Call, method: DescMethod): Promise<void> {
+    return this.endpoint(call.caller.id, SENDS.has(method));
+  }
+
+  /** Charges an endpoint. A send is charged before it is looked at, so that a replay costs one too (Q11). */
+  async endpoint(id: string, sends: boolean): Promise<void> {
     const { perEndpoint, send } = this.#limits;
     const waits = await Promise.all([
-      this.#buckets.take(perEndpoint, call.caller.id),
-      SENDS.has(method) ? this.#buckets.take(send, call.caller.id) : 0,
+      this.#buckets.take(perEndpoint, id),
+      sends ? this.#buckets.take(send, id) : 0,
     ]);
     refuseIf(Math.max(...waits));
   }

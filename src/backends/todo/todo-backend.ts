@@ -34,6 +34,11 @@ export class TodoBackend implements Backend {
   }
 
   async start(input: StartInput): Promise<TaskSnapshot> {
+    return (await this.create(input)).snapshot;
+  }
+
+  /** The one way in which a todo comes to be (SB-5). `created` is false where the same request had made it before. */
+  async create(input: StartInput): Promise<{ readonly created: boolean; readonly snapshot: TaskSnapshot }> {
     const { agent, caller, request } = input;
     const queue = chooseQueue(agent, caller, request.metadata);
     const message = clone(MessageSchema, input.message);
@@ -64,7 +69,7 @@ export class TodoBackend implements Backend {
       push: input.push,
     });
     if (result.kind === "mismatch") throw messageIdReused();
-    return result.snapshot;
+    return { created: result.kind === "created", snapshot: result.snapshot };
   }
 
   async reply(input: ReplyInput): Promise<TaskSnapshot> {
@@ -143,11 +148,10 @@ function idempotencyKey(request: SendMessageRequest): string {
 /** What the worker may know of the call. The message has its own place, and a push credential is none of its business. */
 function requestRecord(request: SendMessageRequest): Uint8Array {
   const { configuration, metadata } = request;
+  const acceptedOutputModes = configuration?.acceptedOutputModes ?? [];
   const record = create(SendMessageRequestSchema, {
     ...(metadata === undefined ? {} : { metadata }),
-    ...(configuration === undefined
-      ? {}
-      : { configuration: { acceptedOutputModes: configuration.acceptedOutputModes } }),
+    ...(acceptedOutputModes.length === 0 ? {} : { configuration: { acceptedOutputModes } }),
   });
   return toBinary(SendMessageRequestSchema, record);
 }
