@@ -21,7 +21,7 @@ export interface Server {
 const nowhere = openSync("/dev/null", "w");
 
 /** Ports that were free a moment ago; a cluster bus takes one, too. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const holders = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(
     holders.map(
