@@ -21,7 +21,7 @@ import { OpenStreams } from "../service/open-streams.ts";
 import { createPushConfigHandlers } from "../service/push-configs.ts";
 import { createWorkerService } from "../service/worker/worker-service.ts";
 import type { RedisConnection } from "../store/connection.ts";
-import { EndpointStore } from "../store/endpoints.ts";
+import { type EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { QueueBells } from "../store/queue-bell.ts";
 import { StreamSlots } from "../store/stream-slots.ts";
 import { TaskFeed } from "../store/task-feed.ts";
@@ -85,9 +85,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   );
 
   const authenticator = new EndpointAuthenticator(endpoints);
-  const ended = (id: string): void => {
+  const ended = (id: string, notice: EndNotice): void => {
     authenticator.forget(id);
-    streams.endOf(id);
+    if (notice === "ended") streams.endOf(id);
   };
   await endpoints.onRevoked(ended);
   redis.onSubscriberReconnect(() => authenticator.forgetAll());
@@ -159,6 +159,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     agents,
     endpoints,
     todos,
+    streams,
     publicUrl: options.publicUrl,
     onChanged: (id) => authenticator.forget(id),
     onEnded: ended,

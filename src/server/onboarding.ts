@@ -11,8 +11,9 @@ import { createGrantService } from "../service/admin/grant-service.ts";
 import type { AgentDirectory } from "../service/agents.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { FriendRequests } from "../service/friend-requests.ts";
+import type { OpenStreams } from "../service/open-streams.ts";
 import type { RedisConnection } from "../store/connection.ts";
-import type { EndpointStore } from "../store/endpoints.ts";
+import type { EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { GrantStore } from "../store/grants.ts";
 import type { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
@@ -26,10 +27,11 @@ export interface OnboardingOptions {
   readonly agents: AgentDirectory;
   readonly endpoints: EndpointStore;
   readonly todos: TodoStore;
+  readonly streams: OpenStreams;
   publicUrl(): string;
   /** An endpoint changed: what is cached of it is old. */
   onChanged(endpointId: string): void;
-  onEnded(endpointId: string): void;
+  onEnded(endpointId: string, notice: EndNotice): void;
   onError(error: unknown): void;
 }
 
@@ -49,6 +51,9 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
   const idTokens = new IdTokens(config.identity);
   const grants = new GrantStore(redis);
   const ending = new EndpointEnding({ endpoints, grants, todos, onEnded: options.onEnded });
+  options.streams.whenExpired((id) => {
+    ending.expire(id).catch(onError);
+  });
 
   const adminDispatcher = new Dispatcher({
     authenticate: createOperatorAuthenticator(options.adminToken, config.admin, idTokens),

@@ -1,6 +1,9 @@
 import { BatonError } from "../domain/errors.ts";
 import type { Call } from "./call.ts";
 
+/** After the end of a credential its streams may still bring the end of its tasks, for so long, in milliseconds (SB-27). */
+const LAST_WORDS_MS = 500;
+
 /** Reason of the abort signal of a stream that the server ends. */
 export class StreamEnd extends Error {
   override readonly name = "StreamEnd";
@@ -19,6 +22,7 @@ export class StreamEnd extends Error {
 export class OpenStreams {
   readonly #streams = new Map<string, Set<AbortController>>();
   #draining = false;
+  #onExpired: (callerId: string) => void = () => {};
 
   /** How many streams are open. */
   get size(): number {
@@ -52,11 +56,15 @@ export class OpenStreams {
     const own = this.#streams.get(call.caller.id) ?? new Set();
     this.#streams.set(call.caller.id, own);
     own.add(controller);
-    const { expiresAt } = call.caller;
-    const timer =
-      expiresAt === undefined || expiresAt - Date.now() > 2 ** 31 - 1
-        ? undefined
-        : setTimeout(() => controller.abort(credentialEnded()), Math.max(0, expiresAt - Date.now()));
+    const { id, expiresAt } = call.caller;
+    let timer: NodeJS.Timeout | undefined;
+    const expire = (): void => {
+      this.#onExpired(id);
+      timer = setTimeout(() => controller.abort(credentialEnded()), LAST_WORDS_MS);
+    };
+    if (expiresAt !== undefined && expiresAt - Date.now() <= 2 ** 31 - 1) {
+      timer = setTimeout(expire, Math.max(0, expiresAt - Date.now()));
+    }
     return {
       signal: AbortSignal.any([call.signal, controller.signal]),
       release: () => {
@@ -67,9 +75,18 @@ export class OpenStreams {
     };
   }
 
-  /** Ends the streams of a revoked endpoint. */
+  /** Whom to tell of an endpoint that expires while it has streams open, so that its work is ended before they are. */
+  whenExpired(callback: (callerId: string) => void): void {
+    this.#onExpired = callback;
+  }
+
+  /** Ends the streams that a revoked endpoint has open now, after their last words. */
   endOf(callerId: string): void {
-    for (const controller of this.#streams.get(callerId) ?? []) controller.abort(credentialEnded());
+    const streams = [...(this.#streams.get(callerId) ?? [])];
+    const end = (): void => {
+      for (const controller of streams) controller.abort(credentialEnded());
+    };
+    if (streams.length > 0) setTimeout(end, LAST_WORDS_MS).unref();
   }
 
   /** Ends all streams so that clients subscribe again elsewhere, and refuses new ones. */

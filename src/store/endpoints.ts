@@ -44,6 +44,9 @@ export type NewEndpoint = Pick<
   | "friend"
 >;
 
+/** `dead`: the credential is worth nothing. `ended`: and everything that follows from it has been done. */
+export type EndNotice = "dead" | "ended";
+
 /** A credential and what is stored of it. */
 export interface MintedCredential {
   readonly credential: string;
@@ -110,7 +113,8 @@ export class EndpointStore {
     await this.#redis.run(lookup, ["SET", lookup, id]);
     await this.dropCredential(id);
     const key = endpointKey(id);
-    await this.#redis.run(key, ["HSET", key, "hash", minted.hash, "prefix", minted.prefix]);
+    const fields = ["hash", minted.hash, "prefix", minted.prefix];
+    await this.#redis.run(key, ["HSET", key, ...fields], { durable: true });
   }
 
   /** Ends the credential of an endpoint, which stays: its streams close and it can be given another. */
@@ -120,7 +124,7 @@ export class EndpointStore {
     if (!Buffer.isBuffer(hash)) return;
     await this.#redis.run(key, ["HDEL", key, "hash"]);
     await this.#dropLookup(hash.toString());
-    await this.#announce(id);
+    await this.announceEnd(id);
   }
 
   async get(id: string): Promise<EndpointRecord | undefined> {
@@ -165,12 +169,17 @@ export class EndpointStore {
     const now = Date.now();
     // What follows from the end is found again after a crash, since this comes first.
     await this.endBy(id, now);
-    const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(now)]);
+    const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(now)], { durable: true });
     if (first !== 1) return false;
     const hash = await this.#redis.run(key, ["HGET", key, "hash"]);
     if (Buffer.isBuffer(hash)) await this.#dropLookup(hash.toString());
-    await this.#announce(id);
+    await this.#announce("dead", id);
     return true;
+  }
+
+  /** Tells every replica that nothing more comes for the streams of the endpoint. */
+  async announceEnd(id: string): Promise<void> {
+    await this.#announce("ended", id);
   }
 
   /** Notes that an endpoint has to be ended, or looked at again, at a time in milliseconds since the epoch. */
@@ -211,13 +220,16 @@ export class EndpointStore {
     await this.#redis.run(lookup, ["DEL", lookup]);
   }
 
-  async #announce(id: string): Promise<void> {
-    await this.#redis.run(REVOCATION_CHANNEL, ["SPUBLISH", REVOCATION_CHANNEL, id]);
+  async #announce(word: EndNotice, id: string): Promise<void> {
+    await this.#redis.run(REVOCATION_CHANNEL, ["SPUBLISH", REVOCATION_CHANNEL, `${word} ${id}`]);
   }
 
-  /** Calls back with the id of each endpoint revoked on any replica. */
-  async onRevoked(callback: (id: string) => void): Promise<void> {
-    await this.#redis.subscribe(REVOCATION_CHANNEL, (payload) => callback(payload.toString()));
+  /** Calls back with the id of each endpoint whose credential died on any replica, and again once its work has ended. */
+  async onRevoked(callback: (id: string, notice: EndNotice) => void): Promise<void> {
+    await this.#redis.subscribe(REVOCATION_CHANNEL, (payload) => {
+      const [word, id = ""] = payload.toString().split(" ");
+      callback(id, word === "ended" ? "ended" : "dead");
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import { agentText } from "../../backends/todo/todo-backend.ts";
-import type { EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
+import type { EndNotice, EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { TodoStore } from "../../store/todos.ts";
 
@@ -7,8 +7,8 @@ export interface EndpointEndingOptions {
   readonly endpoints: EndpointStore;
   readonly grants: GrantStore;
   readonly todos: TodoStore;
-  /** Told at once of an endpoint that ended, before other replicas hear of it. */
-  onEnded(endpointId: string): void;
+  /** Told at once of what other replicas hear through Redis. */
+  onEnded(endpointId: string, notice: EndNotice): void;
 }
 
 /**
@@ -33,8 +33,15 @@ export class EndpointEnding {
   /** Revokes; answers how many todos were dead-lettered, or undefined where the endpoint had been revoked before. */
   async revoke(record: EndpointRecord, actor: string): Promise<number | undefined> {
     if (!(await this.#options.endpoints.revoke(record.id))) return undefined;
-    this.#options.onEnded(record.id);
+    this.#options.onEnded(record.id, "dead");
     return this.#follow(record, actor);
+  }
+
+  /** Ends an endpoint whose time has come, without waiting for the sweep. */
+  async expire(id: string): Promise<void> {
+    const record = await this.#options.endpoints.get(id);
+    if (record?.expiresAt !== undefined && record.expiresAt <= Date.now())
+      await this.revoke(record, "system");
   }
 
   /** Ends what is due, on behalf of nobody. Any number of replicas may do it. */
@@ -56,6 +63,9 @@ export class EndpointEnding {
       `The endpoint that sent this work ${expired ? "reached its expiry" : "was revoked"}.`,
     );
     const deadLettered = await todos.revokeOwner(record.agent, record.id, why, actor);
+    // The events of those todos are on their way to the streams, which may end only now (SB-27).
+    await endpoints.announceEnd(record.id);
+    this.#options.onEnded(record.id, "ended");
     const lateUntil = (record.revokedAt ?? Date.now()) + LATE_SEND_MS;
     if (lateUntil > Date.now()) await endpoints.endBy(record.id, lateUntil);
     else await endpoints.ended(record.id);
