@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import type { Command } from "commander";
 import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
@@ -28,16 +29,25 @@ export function withAdminOptions(command: Command): Command {
 }
 
 /** Runs `work` with a client of the endpoint service; errors come out in words. */
-export async function withAdmin<T>(
+export function withAdmin<T>(
   options: AdminOptions,
   work: (client: Client<typeof EndpointService>) => Promise<T>,
+): Promise<T> {
+  return withAdminService(EndpointService, options, work);
+}
+
+/** Runs `work` with a client of a service of the admin port; errors come out in words. */
+export async function withAdminService<S extends DescService, T>(
+  service: S,
+  options: AdminOptions,
+  work: (client: Client<S>) => Promise<T>,
 ): Promise<T> {
   const config = loadConfig(options.config, process.env);
   const given = options.adminUrl ?? process.env.BATON_ADMIN_URL;
   const url = given ? checkedUrl(given) : localUrl(config.admin.host, config.admin.port, false);
   const connection = connect(url, config.admin.token ?? readToken(config.dataDir));
   try {
-    return await work(createClient(EndpointService, connection.transport));
+    return await work(createClient(service, connection.transport));
   } catch (error) {
     throw explainCall(error, url, ADVICE);
   } finally {

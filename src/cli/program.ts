@@ -9,6 +9,7 @@ import { endpointDeleteCommand } from "./commands/endpoint/delete.ts";
 import { endpointGetCommand } from "./commands/endpoint/get.ts";
 import { endpointListCommand } from "./commands/endpoint/list.ts";
 import { endpointRevokeCommand } from "./commands/endpoint/revoke.ts";
+import { pushCommand } from "./commands/push/push.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { taskCancelCommand } from "./commands/task/cancel.ts";
@@ -48,6 +49,7 @@ export function createProgram(): Command {
         .addCommand(endpointRevokeCommand())
         .addCommand(endpointDeleteCommand()),
     )
+    .addCommand(pushCommand())
     .addCommand(
       new Command("config")
         .description("Check and show the configuration.")

@@ -43,6 +43,8 @@ export interface RigOptions {
   readonly agents?: Record<string, unknown>;
   readonly resolver?: EgressResolver;
   readonly redis?: TestRedis;
+  /** PEM of the receivers' authority, where another process made it. */
+  readonly ca?: string;
   /** False: nothing is relayed or delivered. */
   readonly start?: boolean;
 }
@@ -107,7 +109,7 @@ export async function startRig(options: RigOptions = {}): Promise<PushRig> {
   const connection = await redis.connect();
   const folder = mkdtempSync(join(tmpdir(), "baton-push-"));
   const caFile = join(folder, "ca.pem");
-  writeFileSync(caFile, testAuthority().ca);
+  writeFileSync(caFile, options.ca ?? testAuthority().ca);
   const config = parseConfig({
     agents: options.agents ?? { [AGENT]: {} },
     push: { ...QUICK, caFiles: [caFile], ...options.push },

@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedRedis } from "../../../src/redis/embedded.ts";
+import { connectRedis } from "../../../src/store/connection.ts";
+import type { TestRedis } from "../../redis-server.ts";
+
+/** A Redis that can be killed and started again on the same data. */
+export interface MortalRedis extends TestRedis {
+  /** kill -9, then a new server on what the old one had written. */
+  crash(): Promise<void>;
+}
+
+export async function startMortalRedis(): Promise<MortalRedis> {
+  const folder = await mkdtemp(join(tmpdir(), "baton-crash-"));
+  let server = await startEmbeddedRedis({ dir: folder });
+  const connect = () => connectRedis({ target: { kind: "socket", path: server.socketPath } });
+  return {
+    get server() {
+      return server;
+    },
+    connect,
+    async crash() {
+      process.kill(server.pid, "SIGKILL");
+      await server.stop();
+      server = await startEmbeddedRedis({ dir: folder });
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same server, seen from another process. */
+export async function attachRedis(socketPath: string): Promise<TestRedis> {
+  const server = { url: `unix://${socketPath}`, socketPath, pid: 0, stop: async () => {} };
+  return {
+    server,
+    connect: () => connectRedis({ target: { kind: "socket", path: socketPath } }),
+    stop: async () => {},
+  };
+}
