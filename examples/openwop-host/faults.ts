@@ -15,16 +15,17 @@ export type RouteName =
 /**
  * What goes wrong, `times` times:
  * `status` answers it without doing anything; `hang` never answers; `lost` does the work and then cuts the connection
- * before the answer; `reset` cuts it before anything; `cut` ends an event stream after `frames` frames; `twice` sends
+ * before the answer; `late` does the work and answers after `ms`; `reset` cuts it before anything; `cut` ends an event stream after `frames` frames; `twice` sends
  * every frame of an event stream two times.
  */
 export interface Fault {
   readonly route: RouteName;
-  readonly kind: "status" | "hang" | "lost" | "reset" | "cut" | "twice";
+  readonly kind: "status" | "hang" | "lost" | "late" | "reset" | "cut" | "twice";
   readonly times: number;
   readonly status?: number;
   readonly retryAfterSeconds?: number;
   readonly frames?: number;
+  readonly ms?: number;
 }
 
 /** Text that stands in every injected failure, so that a test can search for it where it must not be. */

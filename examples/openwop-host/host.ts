@@ -57,16 +57,17 @@ export class OpenWopHost {
 
   /** Listens; after {@link stop}, on the same port again, with the runs as they are. */
   async start(): Promise<void> {
+    if (this.#server !== undefined) return;
     const server = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
     });
+    this.#server = server;
     server.keepAliveTimeout = 60_000;
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(this.#port, "127.0.0.1", resolve);
     });
     this.#port = (server.address() as AddressInfo).port;
-    this.#server = server;
   }
 
   /** Cuts every connection. */
@@ -101,8 +102,8 @@ export class OpenWopHost {
         return;
       }
       const by = this.#authenticate(request);
-      const fault = this.faults.take(call.route, ["status", "hang", "reset", "lost"]);
-      if (fault !== undefined && fault.kind !== "lost") {
+      const fault = this.faults.take(call.route, ["status", "hang", "reset", "lost", "late"]);
+      if (fault !== undefined && fault.kind !== "lost" && fault.kind !== "late") {
         fail(fault, response);
         return;
       }
@@ -111,6 +112,7 @@ export class OpenWopHost {
         response.on("close", () => this.streams.delete(response));
       }
       const answer = await serve(this.state, this.faults, call, by, request, response);
+      if (fault?.kind === "late") await new Promise((resolve) => setTimeout(resolve, fault.ms ?? 1000));
       if (fault?.kind === "lost") response.destroy();
       else if (answer !== undefined) send(response, answer.status, answer.body);
     } catch (error) {

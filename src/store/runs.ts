@@ -82,6 +82,18 @@ export interface RunMessage {
   readonly push: PushRegistration | undefined;
 }
 
+/** What the host is told for a message: the value for the interrupt of one node. */
+export interface RunAnswer {
+  readonly nodeId: string;
+  readonly value: unknown;
+}
+
+export type MessageCheck =
+  | { readonly kind: "ok"; readonly run: RunRecord }
+  | { readonly kind: "pending"; readonly run: RunRecord; readonly answer: RunAnswer }
+  | { readonly kind: "replayed"; readonly snapshot: TaskSnapshot }
+  | { readonly kind: MessageRefusal };
+
 export type MessageRefusal = "notfound" | "context" | "terminal" | "mismatch";
 
 export type RunChange =
@@ -183,26 +195,36 @@ export class RunStore {
     return verdict === "ok" ? recordOf(rest[0]) : undefined;
   }
 
-  /** What stands against a message, before the host is called. */
-  async checkMessage(
-    agent: string,
-    id: string,
-    viewer: Viewer,
-    input: RunMessage,
-  ): Promise<
-    | { readonly kind: "ok"; readonly run: RunRecord }
-    | { readonly kind: "replayed"; readonly snapshot: TaskSnapshot }
-    | { readonly kind: MessageRefusal }
-  > {
-    const { verdict, rest } = await this.#message(agent, id, viewer, input, false);
+  /** What stands against a message, before the host is called. `pending`: it was told before, and how that ended is open. */
+  async checkMessage(agent: string, id: string, viewer: Viewer, input: RunMessage): Promise<MessageCheck> {
+    const { verdict, rest } = await this.#message(agent, id, viewer, input, "check");
     if (verdict === "ok") return { kind: "ok", run: recordOf(rest[0]) };
+    if (verdict === "pending") {
+      return { kind: "pending", run: recordOf(rest[0]), answer: JSON.parse(String(rest[1])) as RunAnswer };
+    }
     if (verdict === "replay") return { kind: "replayed", snapshot: snapshotOf(rest) };
     return { kind: verdict as MessageRefusal };
   }
 
+  /** Keeps what the host is about to be told, so that a retry says the same, whatever became of the run meanwhile. */
+  async beginMessage(
+    agent: string,
+    id: string,
+    viewer: Viewer,
+    input: RunMessage,
+    answer: RunAnswer,
+  ): Promise<void> {
+    await this.#message(agent, id, viewer, input, "begin", answer);
+  }
+
   /** Makes a message that the host took part of the task's history. */
   async addMessage(agent: string, id: string, viewer: Viewer, input: RunMessage): Promise<void> {
-    await this.#message(agent, id, viewer, input, true);
+    await this.#message(agent, id, viewer, input, "commit");
+  }
+
+  /** Forgets a message that the host refused. */
+  async dropMessage(agent: string, id: string, viewer: Viewer, input: RunMessage): Promise<void> {
+    await this.#message(agent, id, viewer, input, "drop");
   }
 
   /**
@@ -297,10 +319,18 @@ export class RunStore {
     await runScript(this.#redis, "run_purge", agent, { id });
   }
 
-  async #message(agent: string, id: string, viewer: Viewer, input: RunMessage, commit: boolean) {
+  async #message(
+    agent: string,
+    id: string,
+    viewer: Viewer,
+    input: RunMessage,
+    step: "check" | "begin" | "commit" | "drop",
+    answer?: RunAnswer,
+  ) {
     return this.#run("run_message", agent, {
       id,
-      commit,
+      step,
+      answer: answer === undefined ? "" : JSON.stringify(answer),
       ...viewerArgs(viewer),
       context: input.contextId,
       message: toBinary(MessageSchema, input.message),

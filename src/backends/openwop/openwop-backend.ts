@@ -17,7 +17,7 @@ import {
 } from "../../domain/openwop/run-input.ts";
 import { projectStatus } from "../../domain/openwop/run-projection.ts";
 import { isEnded, isWaiting } from "../../domain/openwop/run-status.ts";
-import type { RunIntent, RunMessage, RunRecord, RunStore } from "../../store/runs.ts";
+import type { RunAnswer, RunIntent, RunMessage, RunRecord, RunStore } from "../../store/runs.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../../store/tasks.ts";
 import type { Agent, Backend, CancelInput, RefreshInput, ReplyInput, StartInput } from "../backend.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
@@ -138,18 +138,21 @@ export class OpenWopBackend implements Backend {
     };
     const check = await this.#runs.checkMessage(agent.name, taskId, viewer, message);
     if (check.kind === "replayed") return check.snapshot;
-    if (check.kind !== "ok") throw refusalOf(check.kind, taskId);
+    if (check.kind !== "ok" && check.kind !== "pending") throw refusalOf(check.kind, taskId);
 
-    const interrupt = await this.#openInterrupt(check.run);
+    let answer: RunAnswer;
+    if (check.kind === "pending") answer = check.answer;
+    else {
+      answer = await this.#answerTo(check.run, input);
+      await this.#runs.beginMessage(agent.name, taskId, viewer, message, answer);
+    }
     const { credentials, client } = this.#link;
-    const decider = { subject: credentials.subjectOf(caller), now: new Date() };
-    const value = resumeValue(interrupt, input.message, request.metadata, decider);
-    this.#requireEligible(interrupt, caller);
     const key = idempotencyKey(agent.name, caller.id, input.message.messageId, `resolve ${taskId}`);
     try {
       const token = credentials.token(credentials.nameFor(caller));
-      await client.resolveInterrupt(token, taskId, interrupt.nodeId, value, key);
+      await client.resolveInterrupt(token, taskId, answer.nodeId, answer.value, key);
     } catch (error) {
+      if (didNothing(error)) await this.#runs.dropMessage(agent.name, taskId, viewer, message);
       if (error instanceof HostRefusal && error.status >= 404) await this.#settle(taskId);
       throw clientError(error, "resolve", taskId);
     }
@@ -224,6 +227,15 @@ export class OpenWopBackend implements Backend {
       if (record !== undefined) this.followers.adopt(record);
     }
     return result.snapshot;
+  }
+
+  /** What a reply says to the open interrupt; everything that is wrong with it is found before the host is called. */
+  async #answerTo(run: RunRecord, { caller, message, request }: ReplyInput): Promise<RunAnswer> {
+    const interrupt = await this.#openInterrupt(run);
+    const decider = { subject: this.#link.credentials.subjectOf(caller), now: new Date() };
+    const value = resumeValue(interrupt, message, request.metadata, decider);
+    this.#requireEligible(interrupt, caller);
+    return { nodeId: interrupt.nodeId, value };
   }
 
   /** The interrupt that a reply is for. A task that seems to run is compared with its host first. */

@@ -1,0 +1,3 @@
+import { faultTable } from "./fault-table.ts";
+
+faultTable(2);
