@@ -104,7 +104,8 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
 
     const { dispatcher, adminDispatcher } = core;
     const maxBodyBytes = config.limits.bodyBytes;
-    const sse = { ...DEFAULT_SSE, keepAliveMs: config.streams.keepAliveSeconds * 1000 };
+    const stallMs = config.streams.stallSeconds * 1000;
+    const sse = { ...DEFAULT_SSE, keepAliveMs: config.streams.keepAliveSeconds * 1000, stallMs };
     const reserved = new Set<string>(RESERVED_AGENT_NAMES);
     const shutdown = new AbortController();
     const health = createHealth();
@@ -112,6 +113,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const plainServices = [health.routes, createReflection({ services: dispatcher.services })];
     const connect = {
       readMaxBytes: maxBodyBytes,
+      stallMs,
       shutdown: shutdown.signal,
       ...(log === undefined ? {} : { log }),
     };

@@ -16,6 +16,7 @@ import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
 import { clientAddress } from "./forwarded.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
+import { cutWhenStalled, STALL_MS } from "./stall.ts";
 
 export type { ConnectHandlerOptions, PlainService } from "./connect/options.ts";
 
@@ -146,6 +147,7 @@ async function serve(
       universal = { ...universal, body: checked(input, body) };
     }
   }
+  const stop = cutWhenStalled(response, options.stallMs ?? STALL_MS);
   try {
     const answer = await handler({ ...universal, header });
     await Promise.race([universalResponseToNodeResponse(answer, response), closed(response)]);
@@ -154,6 +156,8 @@ async function serve(
       writeError(response, wire, BatonError.from(thrown));
     }
     // Otherwise the connection broke while the answer was written: there is nobody left to tell.
+  } finally {
+    stop();
   }
 }
 

@@ -33,12 +33,13 @@ export function holder(name: string, options: Partial<Holder> = {}): Holder {
 
 /** An agent of its own for each rig, so that tests share a server without meeting. */
 export class Rig {
-  readonly agent = `a${randomUUID().slice(0, 8)}`;
+  readonly agent: string;
   readonly redis: RedisConnection;
   readonly todos: TodoStore;
   readonly tasks: TaskStore;
 
-  constructor(redis: RedisConnection, keepAttempts = 50) {
+  constructor(redis: RedisConnection, keepAttempts = 50, agent = `a${randomUUID().slice(0, 8)}`) {
+    this.agent = agent;
     this.redis = redis;
     this.todos = new TodoStore(redis, { keepAttempts });
     this.tasks = new TaskStore(redis);

@@ -28,6 +28,8 @@ export interface GrpcHandlerOptions {
   readonly dispatcher: Dispatcher;
   /** Largest request message in bytes (SB-53, Q24). */
   readonly readMaxBytes: number;
+  /** How long a client may take nothing of an answer before it is cut, in milliseconds; default 60,000 (SB-49). */
+  readonly stallMs?: number;
   /** How long a request message may take to arrive, in milliseconds; default 30,000. */
   readonly bodyTimeoutMs?: number;
   /** Reads what proxies say; absent: they are not believed. */
@@ -95,7 +97,7 @@ class GrpcCall {
     this.#headers = headers;
     this.#method = method;
     this.#options = options;
-    this.#reply = new GrpcReply(stream, options.baseHeaders);
+    this.#reply = new GrpcReply(stream, options.baseHeaders, options.stallMs);
   }
 
   async run(encoding: string, timeout: number | undefined): Promise<void> {

@@ -5,6 +5,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { errorStatus } from "../../domain/error-details.ts";
 import type { BatonError, ErrorTable } from "../../domain/errors.ts";
 import { errorHeaders } from "../connect/errors.ts";
+import { STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
 
 const CONTENT_TYPE = "application/grpc+proto";
@@ -14,12 +15,15 @@ export const ACCEPT_ENCODING = "identity,gzip,br";
 export class GrpcReply {
   readonly #stream: ServerHttp2Stream;
   readonly #base: OutgoingHttpHeaders;
+  readonly #stallMs: number;
   #trailers: OutgoingHttpHeaders = {};
   #ended = false;
 
-  constructor(stream: ServerHttp2Stream, base: OutgoingHttpHeaders) {
+  /** `stallMs`: how long the client may take nothing of the answer before it is cut. */
+  constructor(stream: ServerHttp2Stream, base: OutgoingHttpHeaders, stallMs: number = STALL_MS) {
     this.#stream = stream;
     this.#base = base;
+    this.#stallMs = stallMs;
   }
 
   /** One message and OK, in as few frames as HTTP/2 allows. */
@@ -35,12 +39,14 @@ export class GrpcReply {
     this.#begin(headers);
   }
 
-  /** Writes a message; resolves when the client is ready for more. */
+  /** Writes a message; resolves when the client is ready for more, or is cut because it never was (SB-49). */
   async write(frame: Buffer): Promise<void> {
     const stream = this.#stream;
     if (stream.destroyed || stream.write(frame)) return;
     await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), this.#stallMs);
       const done = () => {
+        clearTimeout(timer);
         stream.off("drain", done);
         stream.off("close", done);
         resolve();
