@@ -101,6 +101,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     admit: (call, method) => admission.call(call, method),
     hasAgent: (name) => agents.has(name),
     versions: ["1.0", "0.3"],
+    // What is advertised before a host of major 2 is all that is served there (OW-9).
+    versionsOf: (agent) => (openwop.linkOf(agent)?.config.major === 2 ? ["1.0"] : undefined),
+    onNegotiated: openwop.onNegotiated,
     strictVersions: config.versions.strict,
     errorTable: (name) => agents.get(name).config.errorTable,
     extensions: (name) => cardExtensions(agents.get(name).config, { push: push !== undefined }),

@@ -1,6 +1,7 @@
 import { HostLink } from "../backends/openwop/host-link.ts";
 import { OpenWopBackend } from "../backends/openwop/openwop-backend.ts";
 import type { Config } from "../config/schema.ts";
+import { type Negotiation, onceInAWhile } from "../service/negotiation-log.ts";
 import type { RedisConnection } from "../store/connection.ts";
 import { RunStore } from "../store/runs.ts";
 import type { TaskStore } from "../store/tasks.ts";
@@ -12,6 +13,8 @@ export interface OpenWopAgents {
   readonly runs: RunStore;
   backendOf(agent: string): OpenWopBackend | undefined;
   linkOf(agent: string): HostLink | undefined;
+  /** Writes how the version of a call to one of these agents was agreed on to its audit (OW-9). */
+  readonly onNegotiated: (agent: string, negotiation: Negotiation) => void;
   /** Begins to follow runs. */
   start(): void;
   /** Lets go of the runs, for another replica to take at once. */
@@ -32,7 +35,13 @@ export function createOpenWopAgents(options: {
     const link = new HostLink(name, backend);
     agents.set(name, { link, backend: new OpenWopBackend({ link, runs, tasks, onError }) });
   }
+  const onNegotiated = onceInAWhile((agent, negotiation) => {
+    runs.auditNegotiation(agent, negotiation).catch(onError);
+  });
   return {
+    onNegotiated: (agent, negotiation) => {
+      if (agents.has(agent)) onNegotiated(agent, negotiation);
+    },
     size: agents.size,
     runs,
     backendOf: (agent) => agents.get(agent)?.backend,

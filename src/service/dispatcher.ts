@@ -26,6 +26,7 @@ import {
   echoExtensions,
   type OfferedExtension,
 } from "./extensions.ts";
+import { type Negotiation, negotiate } from "./negotiation-log.ts";
 import { StartedStream } from "./started-stream.ts";
 import { negotiateVersion } from "./version.ts";
 
@@ -40,6 +41,10 @@ export interface DispatcherOptions {
   hasAgent(name: string): boolean;
   /** Versions offered on the A2A service. */
   readonly versions: readonly ProtocolVersion[];
+  /** Versions of an agent that offers other ones, preferred first; undefined: those of the gateway. */
+  versionsOf?(agent: string): readonly ProtocolVersion[] | undefined;
+  /** Told how the version of each call to an agent was agreed on. */
+  onNegotiated?(agent: string, negotiation: Negotiation): void;
   /** Read an absent version as 0.3 even where the request can only be 1.0 (A2A-19). */
   readonly strictVersions: boolean;
   /** Which edition of the error table an agent answers with (A2A-158); absent: the newest. */
@@ -118,8 +123,22 @@ export class Dispatcher {
    * Refuses an A2A request for a version that is not served, before a transport looks for its method or reads its
    * parameters: both may be of a shape that only that version knows (A2A-20).
    */
-  checkVersion(meta: RequestMeta): void {
-    negotiateVersion(meta, this.#options.versions, this.#options.strictVersions);
+  checkVersion(meta: RequestMeta, caller?: Caller): void {
+    if (caller !== undefined) this.#negotiate(meta, caller);
+    else negotiateVersion(meta, this.#options.versions, this.#options.strictVersions);
+  }
+
+  /** An agent may offer less than the gateway; a credential belongs to one agent. */
+  #versionsOf(caller: Caller): readonly ProtocolVersion[] {
+    const { versions, versionsOf } = this.#options;
+    return versionsOf?.(caller.agent) ?? versions;
+  }
+
+  /** Version and its record; by now the peer is authenticated, so nobody is talked down without proof (OW-9). */
+  #negotiate(meta: RequestMeta, caller: Caller): ProtocolVersion {
+    const { strictVersions: strict, onNegotiated } = this.#options;
+    const onOutcome = (outcome: Negotiation) => onNegotiated?.(caller.agent, outcome);
+    return negotiate(meta, caller.id, { versions: this.#versionsOf(caller), strict, onOutcome });
   }
 
   async unary<M extends DescMethodUnary>(
@@ -171,8 +190,7 @@ export class Dispatcher {
     const registration = this.#registrations.get(method.parent.typeName);
     if (registration === undefined) throw new BatonError("MethodNotFound", `unknown method ${method.name}`);
     const caller = known ?? (await this.#options.authenticate(meta));
-    const { versions, strictVersions } = this.#options;
-    const version = registration.a2a ? negotiateVersion(meta, versions, strictVersions) : "1.0";
+    const version = registration.a2a ? this.#negotiate(meta, caller) : "1.0";
     const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
     const lastEventId = meta.header("a2a-last-event-id")?.trim() || meta.header("last-event-id")?.trim();
     const traceparent = meta.header("traceparent");

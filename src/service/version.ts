@@ -20,6 +20,7 @@ export function negotiateVersion(
   const asked = meta.header(VERSION_HEADER)?.trim() || meta.query?.("A2A-Version")?.trim() || "";
   if (asked === "") {
     if (strict && meta.form !== "0.3") throw notSupported("0.3 (implied)", served);
+    if (!served.includes(meta.form)) throw notSupported(`${meta.form} (implied)`, served);
     return meta.form;
   }
   const match = /^(\d{1,3}\.\d{1,3})(?:\.\d{1,3})?$/.exec(asked);

@@ -23,6 +23,11 @@ export function ringKey(agent: string, todoId: string, claims: number): string {
   return `${agentPrefix(agent)}rung:${todoId}:${claims}`;
 }
 
+/** Stream that records how protocol versions were agreed on. */
+export function negotiationsKey(agent: string): string {
+  return `${agentPrefix(agent)}negotiations`;
+}
+
 /** Hash of a vended endpoint. */
 export function endpointKey(id: string): string {
   return `baton:endpoint:${id}`;

@@ -9,7 +9,7 @@ import {
 import { NEW_RUN, type RunView } from "../domain/openwop/run-fold.ts";
 import { metadataBytes, type ProjectedStatus } from "../domain/openwop/run-projection.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
-import { agentPrefix } from "./keys.ts";
+import { agentPrefix, negotiationsKey } from "./keys.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
 import { snapshotOf, type TaskSnapshot, type Viewer, verdictOf, viewerArgs } from "./tasks.ts";
@@ -317,6 +317,13 @@ export class RunStore {
 
   async purge(agent: string, id: string): Promise<void> {
     await runScript(this.#redis, "run_purge", agent, { id });
+  }
+
+  /** Adds to the record of agreed versions, which holds no content (OW-9). */
+  async auditNegotiation(agent: string, outcome: object): Promise<void> {
+    const key = negotiationsKey(agent);
+    const fields = Object.entries(outcome).flatMap(([name, value]) => [name, String(value)]);
+    await this.#redis.run(key, ["XADD", key, "MAXLEN", "~", "10000", "*", ...fields]);
   }
 
   async #message(

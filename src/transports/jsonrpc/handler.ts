@@ -97,7 +97,7 @@ class JsonRpcServer {
     try {
       if (frame.method !== undefined) {
         const form = binding?.form ?? formOf(frame.method);
-        this.#options.dispatcher.checkVersion({ ...exchange.meta, form });
+        this.#options.dispatcher.checkVersion({ ...exchange.meta, form }, caller);
       }
       if ("error" in frame) throw frame.error;
       if (binding === undefined) throw new BatonError("MethodNotFound", "there is no such method");

@@ -88,7 +88,7 @@ class RestServer {
       exchange = withTenant(exchange, match);
       const caller = await this.#options.dispatcher.authenticate(exchange.meta);
       exchange = { ...exchange, caller };
-      this.#options.dispatcher.checkVersion(exchange.meta);
+      this.#options.dispatcher.checkVersion(exchange.meta, exchange.caller);
       const body = match.route.body === "" ? "" : await this.#body(exchange);
       await this.#call(exchange, match.route.binding, requestJson(match, target.query, body), caller);
     } catch (thrown) {
