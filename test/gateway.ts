@@ -17,15 +17,18 @@ export interface VendOptions {
   readonly push?: boolean;
 }
 
-/** A gateway on free ports, with a Redis and a folder of its own. */
-export interface TestGateway extends Gateway {
-  readonly dataDir: string;
+export interface Vendor {
   /** Vends an endpoint through the admin service; answers its credential. Default: may submit and stream. */
   vend(options?: VendOptions): Promise<string>;
   /** Vends an endpoint that may do work and nothing else. */
   vendWorker(options?: VendOptions): Promise<string>;
   /** Revokes the endpoint of a credential that was vended here. */
   revoke(credential: string): Promise<void>;
+}
+
+/** A gateway on free ports, with a Redis and a folder of its own. */
+export interface TestGateway extends Gateway, Vendor {
+  readonly dataDir: string;
 }
 
 /** Tests send more than a peer would; those about limits set their own. */
@@ -49,13 +52,29 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
     ...document,
   });
   const gateway = await startGateway(config);
+  return {
+    ...gateway,
+    get openStreams() {
+      return gateway.openStreams;
+    },
+    dataDir,
+    ...createVendor(gateway.adminUrl, gateway.adminToken),
+    async stop(graceMs = 2000) {
+      await gateway.stop(graceMs);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Vends credentials at the admin service of a gateway, in this process or another. */
+export function createVendor(adminUrl: string, adminToken: string): Vendor {
   const admin = createClient(
     EndpointService,
     createGrpcTransport({
-      baseUrl: gateway.adminUrl,
+      baseUrl: adminUrl,
       interceptors: [
         (next) => (request) => {
-          request.header.set("authorization", `Bearer ${gateway.adminToken}`);
+          request.header.set("authorization", `Bearer ${adminToken}`);
           return next(request);
         },
       ],
@@ -77,19 +96,10 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
     return credential;
   };
   return {
-    ...gateway,
-    get openStreams() {
-      return gateway.openStreams;
-    },
-    dataDir,
     vend,
+    vendWorker: (options = {}) => vend({ name: "worker", verbs: WORK_VERBS, ...options }),
     async revoke(credential) {
       await admin.revokeEndpoint({ id: endpoints.get(credential) ?? "" });
-    },
-    vendWorker: (options = {}) => vend({ name: "worker", verbs: WORK_VERBS, ...options }),
-    async stop(graceMs = 2000) {
-      await gateway.stop(graceMs);
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
