@@ -373,6 +373,7 @@ export const configSchema = z.strictObject({
       token: z
         .string()
         .min(16)
+        .regex(/^[A-Za-z0-9._~+/=-]*$/, "letters, digits and ._~+/=- only: it travels as a bearer token")
         .optional()
         .describe(
           "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
