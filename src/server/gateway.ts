@@ -138,6 +138,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
           services: core.mcp,
           version: programVersion(),
           publicUrl,
+          origins: config.listen.cors?.origins ?? [],
           keepAliveMs: sse.keepAliveMs,
           onError: answered,
         }),

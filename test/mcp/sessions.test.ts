@@ -57,6 +57,28 @@ describe("who may come in", () => {
     expect(own.status).toBe(404);
   });
 
+  it("pages of an origin that is configured are served, over a preflight", async () => {
+    const origin = "https://app.example";
+    const open = await startTestGateway({ listen: { port: 0, cors: { origins: [origin] } } });
+    const peer = new RawMcp(open.url, await open.vendWorker());
+    const preflight = await fetch(peer.url, {
+      method: "OPTIONS",
+      headers: {
+        origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,mcp-session-id,mcp-protocol-version",
+      },
+    });
+    expect(preflight.headers.get("access-control-allow-headers")).toMatch(/mcp-session-id/);
+    expect(preflight.headers.get("access-control-allow-methods")).toMatch(/DELETE/);
+    const refused = await peer.request("DELETE", undefined, { origin: "https://evil.example" });
+    expect(refused.status).toBe(403);
+    const gone = await peer.request("DELETE", undefined, { origin, ...inSession("x") });
+    expect(gone.status).toBe(404);
+    expect(gone.headers.get("access-control-expose-headers")).toMatch(/mcp-session-id/);
+    await open.stop();
+  });
+
   it("SB-51 too many requests are 429 and say when to come back", async () => {
     const limits = {
       perAddress: { perSecond: 100_000, burst: 100_000 },

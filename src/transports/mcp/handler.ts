@@ -24,8 +24,10 @@ export interface McpOptions {
   readonly services: McpServices;
   /** Of this program, as clients are shown it. */
   readonly version: string;
-  /** Base address of the gateway: the one origin whose pages may call. Known once the listener is. */
+  /** Base address of the gateway; its own pages may call. Known once the listener is. */
   publicUrl(): string;
+  /** More origins whose pages may call; `*` for all. */
+  readonly origins?: readonly string[];
   /** In bytes. */
   readonly maxBodyBytes?: number;
   /** A session without a request or an open stream for this long, in milliseconds, ends. */
@@ -83,7 +85,8 @@ class McpDoor {
   /** Pages of other sites are refused, whatever name they reached this server under (DNS rebinding). */
   #checkOrigin({ meta }: Exchange): void {
     const origin = meta.header("origin");
-    if (origin === undefined) return;
+    const { origins = [] } = this.#options;
+    if (origin === undefined || origins.includes("*") || origins.includes(origin)) return;
     const own = this.#options.publicUrl();
     if (!URL.canParse(own) || new URL(own).origin !== origin) {
       throw new BatonError("Forbidden", "the origin may not call this server");

@@ -37,8 +37,10 @@ export function toolErrorText(error: BatonError): string {
 }
 
 function codeOf(error: BatonError): ToolErrorCode {
-  // The check of an attempt's artifact reference has a code of its own.
-  if (error.violations.length === 1 && error.violations[0]?.field === "artifact") return "invalid";
+  // The handlers' check of an attempt's artifact reference has a code of its own.
+  const [violation, ...others] = error.violations;
+  const ofReference = violation?.field === "artifact" && others.length === 0;
+  if (error.kind === "InvalidParams" && ofReference) return "invalid";
   return CODES[error.kind] ?? "internal";
 }
 
@@ -68,7 +70,7 @@ export function argumentViolations(
   });
 }
 
-/** The error of arguments that do not fit the tool. */
+/** The error of arguments that do not fit the tool, before any handler saw them. */
 export function invalidArguments(violations: readonly FieldViolation[]): BatonError {
-  return new BatonError("InvalidParams", "the arguments do not fit the tool", { violations });
+  return new BatonError("InvalidRequest", "the arguments do not fit the tool", { violations });
 }
