@@ -193,9 +193,13 @@ const agent = z
   })
   .transform((value) => {
     const { backend, card } = value;
-    if (backend === "todo") return { ...value, cancelOnTerminal: value.cancelOnTerminal ?? "return" };
+    if (backend === "todo") {
+      const { cancelOnTerminal = "return", extendedCard = "caller" } = value;
+      return { ...value, cancelOnTerminal, extendedCard };
+    }
     const skills = routedSkills(backend.workflows, card.skills);
-    return { ...value, card: { ...card, skills }, cancelOnTerminal: value.cancelOnTerminal ?? "error" };
+    const { cancelOnTerminal = "error", extendedCard = "off" } = value;
+    return { ...value, card: { ...card, skills }, cancelOnTerminal, extendedCard };
   });
 
 const redis = z

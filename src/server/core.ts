@@ -14,8 +14,9 @@ import { createPushService } from "../service/admin/push-service.ts";
 import { createTodoService } from "../service/admin/todo-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
-import { agentCard, cardExtensions } from "../service/card.ts";
-import { withLegacyInterfaces } from "../service/card-v03.ts";
+import { cardExtensions } from "../service/card.ts";
+import { CardDirectory } from "../service/card-directory.ts";
+import { loadSigningKeys } from "../service/card-keys.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { OpenStreams } from "../service/open-streams.ts";
 import { createPushConfigHandlers } from "../service/push-configs.ts";
@@ -33,6 +34,7 @@ import type { McpServices } from "../transports/mcp/services.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
 import { createMcpServices } from "./mcp-services.ts";
 import { createOnboarding } from "./onboarding.ts";
+import { printCard } from "../transports/v03/translate/kind/card.ts";
 import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
@@ -65,6 +67,7 @@ export interface Core {
   stop(): Promise<void>;
 }
 
+  readonly cards: CardDirectory;
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { config, redis, push } = options;
   const todos = new TodoStore(redis, { keepAttempts: config.retries.keepAttempts });
@@ -116,7 +119,16 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     feed,
     streams,
     slots: new StreamSlots(redis, config.streams.perEndpoint, options.onError),
+  const cards = new CardDirectory({
+    agents,
+    config,
+    push: push !== undefined,
+    keys: loadSigningKeys(config.cards.signing, process.env),
+    print: printCard,
+    publicUrl: options.publicUrl,
+  });
     push: createPushConfigHandlers({ push, agents, tasks, pageTokenSecret: tokenSecret }),
+    extendedCard: (call) => cards.extended(call),
     pageTokenSecret: tokenSecret,
     maxWaitMs: config.send.maxWaitSeconds * 1000,
     streamBuffer,
@@ -191,17 +203,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     agents,
     openwop,
     mcp,
-    cardOf(name, base) {
-      const asked = name || config.defaultAgent;
-      if (!agents.has(asked)) return undefined;
-      const isDefault = asked === config.defaultAgent;
-      const agent = agents.get(asked);
-      const publicUrl = config.publicUrl === undefined && base !== undefined ? base : options.publicUrl();
-      const card = agentCard(agent, { publicUrl, isDefault, push: push !== undefined });
-      // Before a host of major 2 the older version may be spoken but not advertised (openwop.md section 4).
-      const { backend } = agent.config;
-      return backend !== "todo" && backend.major === 2 ? card : withLegacyInterfaces(card);
-    },
+    cards,
+    cardOf: (name, base) => cards.plain(name, base),
     friendRequests: onboarding.handler,
     async stop() {
       await sweeper.stop();

@@ -130,7 +130,13 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
           return false;
         },
         ...(config.listen.cors === undefined ? [] : [createCorsHandler(config.listen.cors)]),
-        createCardHandler({ cardOf: (name, base) => core.cardOf(name, base), forwarded }),
+        createCardHandler({
+          cardOf: (name, base) => core.cards.published(name, base),
+          keys: core.cards.keys,
+          maxAgeSeconds: config.cards.maxAgeSeconds,
+          forwarded,
+        }),
+        core.friendRequests,
         ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
         createConnectHandler({ ...connect, dispatcher, plainServices }),
         core.friendRequests,

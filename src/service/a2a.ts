@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   type A2AService,
+  type AgentCard,
   type Message,
   type SendMessageRequest,
   SendMessageResponseSchema,
@@ -37,6 +38,8 @@ export interface A2AServiceOptions {
   readonly streams: OpenStreams;
   readonly slots: StreamSlots;
   readonly push: PushConfigHandlers;
+  /** The card for the caller; see CardDirectory. */
+  extendedCard(call: Call): Promise<AgentCard>;
   readonly pageTokenSecret: Buffer;
   /** Longest wait of a blocking send, in milliseconds; 0 never waits. */
   readonly maxWaitMs: number;
@@ -239,9 +242,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     listTaskPushNotificationConfigs: options.push.listTaskPushNotificationConfigs,
     deleteTaskPushNotificationConfig: options.push.deleteTaskPushNotificationConfig,
 
-    async getExtendedAgentCard() {
-      throw new BatonError("UnsupportedOperation", "this agent has no extended card");
-    },
+    getExtendedAgentCard: (_request, call) => options.extendedCard(call),
   };
 }
 

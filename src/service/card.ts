@@ -70,7 +70,7 @@ export function agentCard(agent: Agent, options: CardOptions): AgentCard {
     capabilities: {
       streaming: true,
       pushNotifications: options.push,
-      extendedAgentCard: false,
+      extendedAgentCard: agent.config.extendedCard !== "off",
       extensions: cardExtensions(agent.config, options),
     },
     securitySchemes: {
@@ -84,8 +84,13 @@ export function agentCard(agent: Agent, options: CardOptions): AgentCard {
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
-    skills: card.skills,
+    skills: skillsFor(agent.config, new Set(agent.config.verbs)),
   });
+}
+
+/** The skills whose verbs are all held: by what the agent grants at all, or by one caller (SB-67). */
+export function skillsFor(config: AgentConfig, held: ReadonlySet<string>): AgentConfig["card"]["skills"] {
+  return config.card.skills.filter(({ verbs = [] }) => verbs.every((verb) => held.has(verb)));
 }
 
 /** gRPC addresses are `hostname:port` without a scheme (A2A-149). */

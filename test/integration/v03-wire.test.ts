@@ -12,7 +12,7 @@ let worker: TestWorker;
 let credential: string;
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ agents: { default: {}, second: {} } });
+  gateway = await startTestGateway({ agents: { default: {}, second: { discoverable: true } } });
   worker = new TestWorker(workerTransport(gateway.url, await gateway.vendWorker()));
   credential = await gateway.vend();
 });
@@ -332,7 +332,10 @@ describe("HTTP+JSON 0.3", () => {
     expect((await http("/v1/tasks")).status).toBe(404);
     expect((await http("/v1/tasks/x", { headers: { "a2a-version": "1.0" } })).status).toBe(404);
     expect((await http("/v1/tasks/x", { headers: { "a2a-version": "9.9" } })).body.code).toBe(-32009);
-    expect((await http("/v1/card")).body.code).toBe(-32004);
+    expect((await http("/v1/card")).body).toMatchObject({
+      protocolVersion: "0.3.0",
+      supportsAuthenticatedExtendedCard: true,
+    });
   });
 
   it("A2A-17 the path names the agent", async () => {
@@ -445,7 +448,7 @@ describe("cards", () => {
       preferredTransport: "JSONRPC",
       security: [{ bearer: [] }],
       securitySchemes: { bearer: { type: "http", scheme: "Bearer" } },
-      supportsAuthenticatedExtendedCard: false,
+      supportsAuthenticatedExtendedCard: true,
     });
     expect(legacy.json).not.toHaveProperty("supportedInterfaces");
     expect(legacy.json).not.toHaveProperty("securitySchemes.bearer.httpAuthSecurityScheme");

@@ -19,7 +19,7 @@ let worker: TestWorker;
 
 beforeAll(async () => {
   gateway = await startTestGateway({
-    agents: { default: {}, second: {} },
+    agents: { default: {}, second: { discoverable: true } },
     send: { maxWaitSeconds: 10 },
   });
   worker = new TestWorker(workerTransport(gateway.url, await gateway.vendWorker()));

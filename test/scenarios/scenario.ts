@@ -65,7 +65,10 @@ export function runsOn({ needs = [], versions, except = {} }: Scenario, kind: Dr
 export const AGENTS = {
   default: { queues: ["default", "deploys"], defaultQueue: "default" },
   /** Another agent, to be kept apart. */
-  second: {},
+  second: { discoverable: true },
+  /** Offers no extended card, and one that declares it without having any (A2A-110, A2A-111). */
+  plain: { extendedCard: "off" },
+  bare: { extendedCard: "none" },
   /** Cancel of an ended task is an error (A2A-75). */
   strict: { cancelOnTerminal: "error" },
   /** Tasks are seen by all who hold the queue. */

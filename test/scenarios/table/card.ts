@@ -10,8 +10,28 @@ const fetchCard = async (base: string, tenant = "", headers: Record<string, stri
 export const CARD: readonly Scenario[] = [
   scenario(
     "A2A-110 FR-59 without an extended card the operation is UnsupportedOperation",
-    async ({ alice, refused }) => {
-      await refused(alice.call("GetExtendedAgentCard", {}), "UnsupportedOperation");
+    async ({ peer, refused }) => {
+      const plain = await peer({ agent: "plain" });
+      await refused(plain.call("GetExtendedAgentCard", {}), "UnsupportedOperation");
+    },
+  ),
+
+  scenario(
+    "A2A-111 a declared extended card that is not configured is ExtendedAgentCardNotConfigured",
+    async ({ peer, refused }) => {
+      const bare = await peer({ agent: "bare" });
+      await refused(bare.call("GetExtendedAgentCard", {}), "ExtendedAgentCardNotConfigured");
+    },
+  ),
+
+  scenario(
+    "A2A-113 the extended card is the caller's own, and no cache keeps it",
+    async ({ alice, peer }) => {
+      const mine = await alice.call("GetExtendedAgentCard", {});
+      const other = await (await peer({ streaming: false })).call("GetExtendedAgentCard", {});
+      expect(mine.headers.get("cache-control")).toBe("private, no-store");
+      expect([mine, other].map(({ message }) => message.capabilities?.streaming)).toEqual([true, false]);
+      expect(mine.message.skills.map(({ id }) => id)).toEqual(["delegate-work"]);
     },
   ),
 
