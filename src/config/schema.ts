@@ -7,6 +7,7 @@ import { VERBS } from "../domain/caller.ts";
 import { cards } from "./cards.ts";
 import { identity, onboarding, people } from "./identity.ts";
 import { openwopBackend, openwopSurface, routedSkills } from "./openwop.ts";
+import { telemetry } from "./telemetry.ts";
 
 /** First path segments that are not agents (design.md section 7). */
 export const RESERVED_AGENT_NAMES = [
@@ -497,6 +498,7 @@ export const configSchema = z.strictObject({
   identity: identity.prefault({}),
   onboarding: onboarding.prefault({}),
   cards: cards.prefault({}),
+  telemetry: telemetry.prefault({}),
   retention: z
     .strictObject({
       terminalSeconds: seconds("How long an ended task is kept", 2_592_000, 1),

@@ -29,6 +29,8 @@ import { TaskFeed } from "../store/task-feed.ts";
 import { TaskStore } from "../store/tasks.ts";
 import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
+import type { CallObserver } from "../telemetry/calls.ts";
+import type { SweepRound } from "../telemetry/metrics.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import type { McpServices } from "../transports/mcp/services.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
@@ -47,6 +49,9 @@ export interface CoreOptions {
   /** Base of the addresses in cards; known once the listener is. */
   publicUrl(): string;
   onError(error: unknown): void;
+  /** Told of calls and of housekeeping. */
+  readonly observe?: CallObserver | undefined;
+  readonly onSweep?: ((round: SweepRound) => void) | undefined;
 }
 
 export interface Core {
@@ -110,6 +115,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     strictVersions: config.versions.strict,
     errorTable: (name) => agents.get(name).config.errorTable,
     extensions: (name) => cardExtensions(agents.get(name).config, { push: push !== undefined }),
+    observe: options.observe,
   });
   const streamBuffer = config.streams.buffer;
   const tokenSecret = await pageTokenSecret(redis);
@@ -179,6 +185,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onChanged: (id) => authenticator.forget(id),
     onEnded: ended,
     onError: options.onError,
+    observe: options.observe,
   });
   const { adminDispatcher } = onboarding;
   adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
@@ -191,6 +198,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     retentionMs: config.retention.terminalSeconds * 1000,
     maxEnded: config.retention.maxTasks,
     onError: options.onError,
+    ...(options.onSweep === undefined ? {} : { onRound: options.onSweep }),
   });
 
   openwop.start();

@@ -26,6 +26,7 @@ import { createOpenWopHandlers } from "./openwop-handlers.ts";
 import { createProbeHandler } from "./probes.ts";
 import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
+import { createMetricsHandler, createTelemetry } from "./telemetry.ts";
 import { programVersion } from "./version.ts";
 
 export interface GatewayOptions {
@@ -101,6 +102,12 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       if (answer === null) return ["Redis does not answer"];
       return (await push?.problems()) ?? [];
     };
+    const openStreams = () => core.streams.size;
+    const telemetry = createTelemetry({ config, redis, push, log, openStreams, readiness, onError });
+    const { observe, metrics } = telemetry;
+    const onSweep = metrics?.observeSweep;
+    const core = await createCore({ config, redis, adminToken, push, publicUrl, onError, observe, onSweep });
+    undo.push(() => core.stop());
 
     const { dispatcher, adminDispatcher } = core;
     const maxBodyBytes = config.limits.bodyBytes;
@@ -177,6 +184,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       port: config.admin.port,
       handlers: [
         createProbeHandler(readiness),
+        ...(metrics === undefined ? [] : [createMetricsHandler(metrics)]),
         createConnectHandler({ ...connect, dispatcher: adminDispatcher }),
       ],
       ...(log === undefined ? {} : { log }),

@@ -17,6 +17,7 @@ import type { EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { GrantStore } from "../store/grants.ts";
 import type { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
+import type { CallObserver } from "../telemetry/calls.ts";
 import { createFriendRequestHandler } from "../transports/friend-requests.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 
@@ -33,6 +34,7 @@ export interface OnboardingOptions {
   onChanged(endpointId: string): void;
   onEnded(endpointId: string, notice: EndNotice): void;
   onError(error: unknown): void;
+  readonly observe?: CallObserver | undefined;
 }
 
 export interface Onboarding {
@@ -65,6 +67,7 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     hasAgent: () => false,
     versions: [],
     strictVersions: false,
+    observe: options.observe,
   });
   adminDispatcher.register(
     EndpointService,

@@ -11,6 +11,7 @@ import type { Caller } from "../domain/caller.ts";
 import { BatonError, type ErrorTable, invalidParams, taskNotFound } from "../domain/errors.ts";
 import { unreadableViolations } from "../domain/readable-fields.ts";
 import { requiredFieldViolations } from "../domain/required-fields.ts";
+import { type CallObserver, UNKNOWN_METHOD } from "../telemetry/calls.ts";
 import type {
   Call,
   Handlers,
@@ -27,6 +28,7 @@ import {
   type OfferedExtension,
 } from "./extensions.ts";
 import { type Negotiation, negotiate } from "./negotiation-log.ts";
+import { ObservedCall } from "./observed-call.ts";
 import { StartedStream } from "./started-stream.ts";
 import { negotiateVersion } from "./version.ts";
 
@@ -53,6 +55,8 @@ export interface DispatcherOptions {
   extensions?(agent: string): readonly OfferedExtension[];
   /** Runs before each handler: rate limits, capability checks. Throws to refuse. */
   admit?(call: Call, method: DescMethod): Promise<void>;
+  /** Told of each call when it has ended; absent: nothing is measured. */
+  readonly observe?: CallObserver | undefined;
 }
 
 interface Registration {
@@ -105,8 +109,16 @@ export class Dispatcher {
   }
 
   /** Resolves the caller, so that a transport can refuse before it parses anything (A2A-8, A2A-9). */
-  authenticate(meta: RequestMeta): Promise<Caller> {
-    return this.#options.authenticate(meta);
+  async authenticate(meta: RequestMeta): Promise<Caller> {
+    const { authenticate, observe } = this.#options;
+    if (observe === undefined) return authenticate(meta);
+    const observed = new ObservedCall(observe, meta, { method: UNKNOWN_METHOD, stream: false });
+    try {
+      return await authenticate(meta);
+    } catch (thrown) {
+      observed.end(BatonError.from(thrown).kind);
+      throw thrown;
+    }
   }
 
   /**
@@ -147,13 +159,18 @@ export class Dispatcher {
     meta: RequestMeta,
     caller?: Caller,
   ): Promise<UnaryResult<MessageShape<M["output"]>>> {
+    const observed = this.#observe(method, meta, caller);
     try {
       const call = await this.#prepare(method, request, meta, caller);
+      observed?.prepared(call);
       const handler = this.#handler(method) as UnaryHandler<M>;
       const message = await handler(request, call);
+      observed?.end("ok");
       return { message, headers: call.responseHeaders };
     } catch (thrown) {
-      throw BatonError.from(thrown);
+      const error = BatonError.from(thrown);
+      observed?.end(error.kind);
+      throw error;
     }
   }
 
@@ -167,16 +184,28 @@ export class Dispatcher {
     meta: RequestMeta,
     caller?: Caller,
   ): Promise<StreamResult<MessageShape<M["output"]>>> {
+    const observed = this.#observe(method, meta, caller);
     try {
       const call = await this.#prepare(method, request, meta, caller);
+      observed?.prepared(call);
       const handler = this.#handler(method) as StreamHandler<M>;
-      const iterator = handler(request, call)[Symbol.asyncIterator]();
+      const produced = handler(request, call)[Symbol.asyncIterator]();
+      const iterator = observed?.watch(produced) ?? produced;
       const first = await iterator.next();
       const items = new StartedStream(first, iterator, meta.signal);
       return { items, headers: call.responseHeaders };
     } catch (thrown) {
-      throw BatonError.from(thrown);
+      const error = BatonError.from(thrown);
+      observed?.end(error.kind);
+      throw error;
     }
+  }
+
+  #observe(method: DescMethod, meta: RequestMeta, caller: Caller | undefined): ObservedCall | undefined {
+    const { observe } = this.#options;
+    if (observe === undefined) return undefined;
+    const name = `${method.parent.typeName}/${method.name}`;
+    return new ObservedCall(observe, meta, { method: name, stream: method.methodKind !== "unary", caller });
   }
 
   #handler(method: DescMethod): unknown {

@@ -18,6 +18,11 @@ export function queueChannel(agent: string, queue: string): string {
   return `${agentPrefix(agent)}queue:${queue}:bell`;
 }
 
+/** The todos of a queue in one state; the scripts build the same key in lib/todo.lua. */
+export function queueStateKey(agent: string, queue: string, state: string): string {
+  return `${agentPrefix(agent)}queue:${queue}:${state}`;
+}
+
 /** Says that a todo, claimed so many times before, was rung for. */
 export function ringKey(agent: string, todoId: string, claims: number): string {
   return `${agentPrefix(agent)}rung:${todoId}:${claims}`;

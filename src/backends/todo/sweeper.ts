@@ -1,4 +1,5 @@
 import type { TodoStore } from "../../store/todos.ts";
+import type { SweepRound } from "../../telemetry/metrics.ts";
 import type { Agent } from "../backend.ts";
 import { agentText } from "./todo-backend.ts";
 
@@ -11,6 +12,8 @@ export interface SweeperOptions {
   /** Ended tasks of one agent that are kept at most. */
   readonly maxEnded: number;
   onError(error: unknown): void;
+  /** Told of each round of an agent. */
+  onRound?(round: SweepRound): void;
 }
 
 /**
@@ -24,11 +27,15 @@ export function startSweeper(todos: TodoStore, options: SweeperOptions): { stop(
 
   const round = async (): Promise<void> => {
     for (const agent of options.agents) {
+      const begun = performance.now();
+      const round = { agent: agent.name, changed: 0, failed: false };
       try {
-        await sweepAgent(todos, agent, options);
+        round.changed = await sweepAgent(todos, agent, options);
       } catch (error) {
+        round.failed = true;
         options.onError(error);
       }
+      options.onRound?.({ ...round, ms: performance.now() - begun });
     }
   };
   const schedule = (): void => {
@@ -48,15 +55,17 @@ export function startSweeper(todos: TodoStore, options: SweeperOptions): { stop(
   };
 }
 
-async function sweepAgent(todos: TodoStore, agent: Agent, options: SweeperOptions): Promise<void> {
+async function sweepAgent(todos: TodoStore, agent: Agent, options: SweeperOptions): Promise<number> {
   const input = {
     interruptLimitMs: options.interruptLimitMs,
     timeoutMessage: agentText("The question was not answered in time."),
     retentionMs: options.retentionMs,
     maxEnded: options.maxEnded,
   };
+  let total = 0;
   for (;;) {
     const changed = await todos.sweep(agent.name, agent.config.queues, input);
-    if (changed === 0) return;
+    if (changed === 0) return total;
+    total += changed;
   }
 }

@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { loadConfig } from "../../config/load.ts";
 import { EXIT } from "../exit.ts";
-import { textLog } from "../text-log.ts";
 import { duration, port } from "../values.ts";
 
 interface ServeOptions {
@@ -34,7 +33,7 @@ export function serveCommand(): Command {
 async function serve(options: ServeOptions): Promise<void> {
   // Read only here: the other commands start twice as fast without it.
   const { startGateway } = await import("../../server/gateway.ts");
-  const { pino } = await import("pino");
+  const { createJsonLog, createTextLog } = await import("../../telemetry/log.ts");
   const config = loadConfig(options.config, {
     ...process.env,
     ...(options.host === undefined ? {} : { BATON_HOST: options.host }),
@@ -42,7 +41,8 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(options.adminPort === undefined ? {} : { BATON_ADMIN_PORT: String(options.adminPort) }),
     ...(options.dataDir === undefined ? {} : { BATON_DATA_DIR: options.dataDir }),
   });
-  const log = options.json === true ? pino() : textLog(process.stderr);
+  const { level } = config.telemetry.log;
+  const log = options.json === true ? createJsonLog(level) : createTextLog(level, process.stderr);
   const signalled = Promise.withResolvers<string>();
   let signals = 0;
   const onSignal = (name: string) => {
