@@ -67,6 +67,7 @@ export async function startHostProcess(): Promise<HostProcess> {
 
 export interface GatewayProcess {
   readonly url: string;
+  readonly pid: number;
   vend(agent: string, options?: { readonly name?: string; readonly push?: boolean }): Promise<string>;
   /** `kill -9`. */
   kill(): Promise<void>;
@@ -115,6 +116,7 @@ export async function startGatewayProcess(document: Json): Promise<GatewayProces
   const clean = () => rm(folder, { recursive: true, force: true });
   return {
     url,
+    pid: child.pid ?? 0,
     async vend(agent, options = {}) {
       const { credential } = await admin.createEndpoint({
         name: options.name ?? "test",

@@ -49,6 +49,7 @@ interface CallOptions {
 const MAX_BODY_BYTES = 8_000_000;
 /** The host sends a comment at least every 30 s. */
 const STREAM_SILENCE_MS = 75_000;
+const IDLE_STREAM_MS = 1000;
 const CONNECT_MS = 3000;
 const RETRY_CAP_MS = 1500;
 
@@ -74,7 +75,13 @@ export class OpenWopClient {
     this.#options = options;
     const connect = { timeout: CONNECT_MS };
     this.#calls = new Agent({ connections: options.maxConnections, connect });
-    this.#streams = new Agent({ connect, bodyTimeout: STREAM_SILENCE_MS });
+    // A stream's connection is of no use to the next call: idle ones go, whatever the host would keep.
+    this.#streams = new Agent({
+      connect,
+      bodyTimeout: STREAM_SILENCE_MS,
+      keepAliveTimeout: IDLE_STREAM_MS,
+      keepAliveMaxTimeout: IDLE_STREAM_MS,
+    });
   }
 
   get major(): HostMajor {
