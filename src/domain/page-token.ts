@@ -17,10 +17,10 @@ export function sealPageToken(secret: Buffer, digest: string, cursor: unknown, e
 
 /** Opens a token. Throws InvalidParams for a foreign, altered or expired one, and for other filters (A2A-68). */
 export function openPageToken(secret: Buffer, digest: string, token: string, now: number): unknown {
-  const [body = "", signature = ""] = token.split(".");
+  const [body = "", signature = "", ...more] = token.split(".");
   const expected = Buffer.from(mac(secret, body));
   const given = Buffer.from(signature);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+  if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
     throw refused("is not one of ours");
   const [boundTo, expiresAt, cursor] = JSON.parse(Buffer.from(body, "base64url").toString()) as [
     string,
