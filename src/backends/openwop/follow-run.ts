@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isEnded } from "../../domain/openwop/run-status.ts";
-import type { RunRecord } from "../../store/runs.ts";
+import type { RunRecord } from "../../store/run-records.ts";
 import { HostRefusal, retryDelay } from "./client/errors.ts";
 import type { HostLink } from "./host-link.ts";
 import { NotOurs, type RunSync } from "./run-sync.ts";

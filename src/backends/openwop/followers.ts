@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunIntent, RunRecord, RunStore } from "../../store/runs.ts";
+import type { RunIntent, RunRecord } from "../../store/run-records.ts";
+import type { RunStore } from "../../store/runs.ts";
 import { HostRefusal, isTransient } from "./client/errors.ts";
 import { followRun } from "./follow-run.ts";
 import type { HostLink } from "./host-link.ts";

@@ -17,7 +17,8 @@ import {
 } from "../../domain/openwop/run-input.ts";
 import { projectStatus } from "../../domain/openwop/run-projection.ts";
 import { isEnded, isWaiting } from "../../domain/openwop/run-status.ts";
-import type { RunAnswer, RunIntent, RunMessage, RunRecord, RunStore } from "../../store/runs.ts";
+import type { RunAnswer, RunIntent, RunMessage, RunRecord } from "../../store/run-records.ts";
+import type { RunStore } from "../../store/runs.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../../store/tasks.ts";
 import type { Agent, Backend, CancelInput, RefreshInput, ReplyInput, StartInput } from "../backend.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";

@@ -9,7 +9,8 @@ import {
 } from "../../domain/openwop/run-fold.ts";
 import { projectStatus } from "../../domain/openwop/run-projection.ts";
 import { isEnded } from "../../domain/openwop/run-status.ts";
-import type { RunChange, RunRecord, RunStore } from "../../store/runs.ts";
+import type { RunChange, RunRecord } from "../../store/run-records.ts";
+import type { RunStore } from "../../store/runs.ts";
 import type { EventPage, RunSnapshot } from "./client/answers.ts";
 import { HostRefusal, isTransient } from "./client/errors.ts";
 import type { HostLink } from "./host-link.ts";
