@@ -50,6 +50,17 @@ export class Mortal {
     await this.#serve.end("SIGKILL");
   }
 
+  /** SIGTERM, and waits until the process is gone. */
+  async terminate(): Promise<void> {
+    for (const driver of this.#drivers.splice(0)) await driver.close();
+    await this.#serve.end("SIGTERM");
+  }
+
+  /** All that the process of now has written. */
+  get output(): string {
+    return this.#serve.lines.all.join("\n");
+  }
+
   async restart(): Promise<void> {
     this.#serve = await Mortal.#start(this.#folder, this.#redisUrl);
   }

@@ -5,6 +5,7 @@ import {
   type Client,
   ClientFactory,
   ClientFactoryOptions,
+  DefaultAgentCardResolver,
   JsonRpcTransportFactory,
   type RequestOptions,
   RestTransportFactory,
@@ -226,5 +227,35 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("@a2a-js/sdk over %s", 
     if (!("status" in sent)) throw new Error("the answer is no task");
     expect((await second.getTask(getRequest(sent.id), own)).id).toBe(sent.id);
     expect((await second.listTasks(listRequest, own)).totalSize).toBe(1);
+  });
+});
+
+describe("every interface of the card", () => {
+  it("A2A-22 A2A-178 FR-68 FR-69 is reachable as written and speaks the version that it names", async () => {
+    const legacyCompat = { enabled: true };
+    const resolver = new DefaultAgentCardResolver();
+    const card = await resolver.resolve(gateway.url);
+    expect(new Set(card.supportedInterfaces.map((offered) => offered.protocolVersion))).toEqual(
+      new Set(["1.0", "0.3"]),
+    );
+    const factory = new ClientFactory(
+      ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+        transports: [
+          new JsonRpcTransportFactory({ legacyCompat }),
+          new RestTransportFactory({ legacyCompat }),
+          new GrpcTransportFactory({ legacyCompat }),
+        ],
+      }),
+    );
+    const options = { serviceParameters: { authorization: `Bearer ${await gateway.vend()}` } };
+    for (const offered of card.supportedInterfaces) {
+      const client = await factory.createFromAgentCard({ ...card, supportedInterfaces: [offered] });
+      const name = `${offered.protocolBinding} ${offered.protocolVersion}`;
+      expect(client.protocolVersion, name).toBe(offered.protocolVersion);
+      const answer = await client.sendMessage(sendRequest(userMessage(name), true), options);
+      if (!("status" in answer)) throw new Error(`${name}: the answer is no task`);
+      expect(answer.status?.state, name).toBe(TaskState.TASK_STATE_SUBMITTED);
+      expect((await client.getTask(getRequest(answer.id), options)).id, name).toBe(answer.id);
+    }
   });
 });

@@ -46,6 +46,8 @@ export interface CallOptions {
   /** Tenant in the path, where the transport has one. */
   readonly pathTenant?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Query parameters, where the transport has a URL of its own for each call. */
+  readonly query?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Milliseconds; sent as a deadline where the transport has such a thing. */
   readonly timeoutMs?: number;

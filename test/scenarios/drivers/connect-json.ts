@@ -14,7 +14,7 @@ import {
   WireError,
 } from "../driver.ts";
 import { checkChallenge, checkErrorInfo } from "./check-error.ts";
-import { callHeaders } from "./headers.ts";
+import { callHeaders, withQuery } from "./headers.ts";
 import { answerMessage, detailsFromConnect } from "./messages.ts";
 import { primed } from "./queue.ts";
 
@@ -68,7 +68,7 @@ function wireError(
 
 async function connect({ url }: Target): Promise<Driver> {
   const post = (rpc: string, body: Uint8Array | string, contentType: string, options: CallOptions) =>
-    fetch(`${url}/${A2AService.typeName}/${rpc}`, {
+    fetch(withQuery(`${url}/${A2AService.typeName}/${rpc}`, options), {
       method: "POST",
       headers: {
         ...callHeaders(options, "1.0"),

@@ -9,3 +9,9 @@ export function callHeaders(options: CallOptions, defaultVersion: string): Recor
     ...options.headers,
   };
 }
+
+/** The address with the query parameters that the call asks for. */
+export function withQuery(url: string, { query }: CallOptions): string {
+  if (query === undefined) return url;
+  return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(query)}`;
+}

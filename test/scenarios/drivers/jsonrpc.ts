@@ -11,7 +11,7 @@ import {
   WireError,
 } from "../driver.ts";
 import { checkChallenge, checkErrorInfo } from "./check-error.ts";
-import { callHeaders } from "./headers.ts";
+import { callHeaders, withQuery } from "./headers.ts";
 import { answerMessage, detailsFromJson } from "./messages.ts";
 import { primed } from "./queue.ts";
 import { readSse } from "./sse.ts";
@@ -43,8 +43,10 @@ function resultOf(body: JsonValue, id: JsonValue, response: Response): JsonValue
 }
 
 async function connect({ url }: Target): Promise<Driver> {
+  const address = ({ pathTenant }: CallOptions) =>
+    pathTenant === undefined ? `${url}/` : `${url}/${encodeURIComponent(pathTenant)}`;
   const post = (body: string, options: CallOptions, accept: string, contentType = "application/json") =>
-    fetch(options.pathTenant === undefined ? url : `${url}/${encodeURIComponent(options.pathTenant)}`, {
+    fetch(withQuery(address(options), options), {
       method: "POST",
       headers: { accept, "content-type": contentType, ...callHeaders(options, "1.0") },
       body,

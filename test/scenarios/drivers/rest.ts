@@ -12,7 +12,7 @@ import {
   WireError,
 } from "../driver.ts";
 import { checkChallenge, checkErrorInfo } from "./check-error.ts";
-import { callHeaders } from "./headers.ts";
+import { callHeaders, withQuery } from "./headers.ts";
 import { answerMessage, detailsFromJson } from "./messages.ts";
 import { primed } from "./queue.ts";
 import { readSse } from "./sse.ts";
@@ -85,7 +85,7 @@ async function errorOf(response: Response): Promise<WireError> {
 
 async function connect({ url }: Target): Promise<Driver> {
   const send = ({ verb, target, body }: Call, options: CallOptions, accept: string, contentType?: string) =>
-    fetch(`${url}${target}`, {
+    fetch(withQuery(`${url}${target}`, options), {
       method: verb,
       headers: {
         accept,

@@ -172,6 +172,42 @@ export const GET: readonly Scenario[] = [
     expect(await alice.get(id)).toEqual(first);
   }),
 
+  scenario("A2A-118 output stands in artifacts and not among the messages", async ({ alice, worker }) => {
+    const { id } = await alice.start("question");
+    await worker.do(id, [{ artifactId: "answer", parts: [{ text: "42" }] }]);
+    const task = await alice.get(id);
+    expect(texts(task.history)).toEqual(["question"]);
+    expect(task.status?.message).toBeUndefined();
+    expect(task.artifacts[0]?.parts[0]?.content.value).toBe("42");
+  }),
+
+  scenario("A2A-99 a task in AUTH_REQUIRED opens nothing to anybody", async (world) => {
+    const { alice, bob, worker, refused } = world;
+    const { id } = await alice.start();
+    await worker.claim(id);
+    await worker.askAuth(id, "sign in");
+    for (const call of [
+      () => bob.get(id),
+      () => bob.cancel(id),
+      () => bob.send(message("me", { taskId: id })),
+      () => bob.subscribe(id),
+    ]) {
+      await refused(call(), "TaskNotFound");
+    }
+    expect((await alice.get(id)).status?.state, "nothing goes on by itself").toBe(TaskState.AUTH_REQUIRED);
+  }),
+
+  scenario(
+    "A2A-12 A2A-157 details have their types, and metadata of texts only",
+    async ({ alice, refused }) => {
+      const missing = await refused(alice.get("never-was"), "TaskNotFound");
+      expect(missing.detailTypes).toEqual(["google.rpc.ErrorInfo"]);
+      for (const value of Object.values(missing.metadata)) expect(typeof value).toBe("string");
+      const invalid = await refused(alice.get(" "), "InvalidParams");
+      expect(invalid.detailTypes).toContain("google.rpc.BadRequest");
+    },
+  ),
+
   scenario("A2A-56 a blank id is InvalidParams", async ({ alice, refused }) => {
     for (const id of ["   ", "\t"]) await refused(alice.get(id), "InvalidParams", { fields: ["id"] });
   }),
