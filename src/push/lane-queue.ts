@@ -96,6 +96,13 @@ export class LaneQueue {
     await this.#worker.pause(true);
   }
 
+  /** Cuts the connections, whatever is under way. */
+  abandon(): void {
+    for (const client of [this.#consumer, this.#producer]) client.disconnect();
+    this.#worker.close(true).catch(() => undefined);
+    this.#queue.close().catch(() => undefined);
+  }
+
   /** Waits for the jobs at work, then closes queue and clients (B14). BullMQ leaves clients that it was given open. */
   async close(): Promise<void> {
     await this.#worker.close();

@@ -64,6 +64,9 @@ export interface Push {
 /** A lane that waits for longer, in milliseconds, while this process gets no job, is a sign of a dead consumer (B4). */
 const SILENCE_MS = 60_000;
 
+/** What a stop may take beyond the grace of its requests, in milliseconds. */
+const STOP_MARGIN_MS = 2000;
+
 export function createPush(options: PushOptions): Push {
   const { config, redis, box, printers } = options;
   const settings = config.push;
@@ -159,19 +162,36 @@ export function createPush(options: PushOptions): Push {
         onError,
       });
       await queue.ready();
+      await warnOfEviction(redis, log);
       await Promise.all(agents.map((agent) => lanes.onGone(agent, (ref) => worker.forget(ref))));
       await relay.start();
     },
     async stop(graceMs = 5000) {
-      await relay.stop();
       worker.stop();
-      await queue?.pause();
       const timer = setTimeout(() => worker.interrupt(), graceMs);
-      await queue?.close();
+      const orderly = async () => {
+        await relay.stop();
+        await queue?.pause();
+        await queue?.close();
+        return true;
+      };
+      // Without Redis nothing can be put back; then the leases run out, and another process goes on.
+      const late = Promise.withResolvers<false>();
+      const limit = setTimeout(() => late.resolve(false), graceMs + STOP_MARGIN_MS);
+      if (!(await Promise.race([orderly().catch(() => false), late.promise]))) queue?.abandon();
       clearTimeout(timer);
+      clearTimeout(limit);
       await egress.close();
     },
   };
+}
+
+/** An eviction policy drops keys of jobs and lanes when memory is short (B11). */
+async function warnOfEviction(redis: RedisConnection, log: PushLog): Promise<void> {
+  const memory = String(await redis.run("baton:", ["INFO", "memory"]));
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? "noeviction";
+  if (policy === "noeviction") return;
+  log.warn({ policy }, "Redis may evict pushes that wait: set maxmemory-policy to noeviction");
 }
 
 /** A client that is made when it is first used. */

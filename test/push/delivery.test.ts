@@ -32,7 +32,7 @@ async function deadOf(taskId: string, count: number, ms = 10_000) {
 }
 
 describe("what is sent", () => {
-  it("FR-53, A2A-199, OW-48, OW-49 every event is pushed in order, from the first, nobody waiting", async () => {
+  it("FR-53, A2A-193, A2A-199, OW-48, OW-49 every event is pushed in order, from the first, nobody waiting", async () => {
     const hook = await receiver();
     const id = await rig.begin({ url: hook.url });
     await rig.claim(id);
@@ -59,7 +59,7 @@ describe("what is sent", () => {
     expect(hit?.seq).toBe(2);
   });
 
-  it("FR-56, OW-49, A2A-191 1.0: one StreamResponse as application/a2a+json, with stable id, sequence and attempt", async () => {
+  it("FR-56, OW-49, A2A-191, A2A-202 1.0: one StreamResponse as application/a2a+json, with stable id, sequence and attempt", async () => {
     const hook = await receiver({
       answer: (_hit, response, count) => response.writeHead(count === 0 ? 500 : 200).end(),
     });
@@ -248,7 +248,7 @@ describe("failing receivers", () => {
     expect(target.accepted).toBe(0);
   });
 
-  it("FR-54, Q16, SB-77 a receiver that always fails gets six attempts; then there is a dead letter", async () => {
+  it("FR-54, Q16, SB-77, A2A-194 a receiver that always fails gets six attempts; then there is a dead letter", async () => {
     const hook = await receiver({ answer: respond(500) });
     const id = await rig.begin({ url: hook.url });
     const [letter] = await deadOf(id, 1);
@@ -410,7 +410,7 @@ describe("discarding", () => {
   const viewer = { id: caller().id, shared: false, queues: [] };
   const keys = async (pattern: string) => (await rig.connection.run("x", ["KEYS", pattern])) as unknown[];
 
-  it("OW-46 when the task has ended and its last push was delivered, config and credential are gone", async () => {
+  it("OW-46, A2A-104 when the task has ended and its last push was delivered, config and credential are gone", async () => {
     const hook = await receiver();
     const before = (await keys("baton:{default}:secret:*")).length;
     const id = await rig.begin({ url: hook.url, token: "tok" });
@@ -449,7 +449,7 @@ describe("discarding", () => {
     expect(await dead(id)).toEqual([]);
   });
 
-  it("A2A-107, OW-46 after a delete nothing is sent, not even a retry that was queued; the other config goes on", async () => {
+  it("A2A-107, A2A-197, OW-46 after a delete nothing is sent, not even a retry that was queued; the other config goes on", async () => {
     const [bad, good] = [await receiver({ answer: respond(503, { "retry-after": "1" }) }), await receiver()];
     const id = await rig.begin({ url: bad.url, id: "bad" });
     await rig.register(id, { url: good.url, id: "good" });

@@ -7,8 +7,8 @@ import type { TestRedis } from "../../redis-server.ts";
 
 /** A Redis that can be killed and started again on the same data. */
 export interface MortalRedis extends TestRedis {
-  /** kill -9, then a new server on what the old one had written. */
-  crash(): Promise<void>;
+  /** kill -9, and after a pause in milliseconds a new server on what the old one had written. */
+  crash(pause?: number): Promise<void>;
 }
 
 export async function startMortalRedis(): Promise<MortalRedis> {
@@ -20,9 +20,10 @@ export async function startMortalRedis(): Promise<MortalRedis> {
       return server;
     },
     connect,
-    async crash() {
+    async crash(pause = 0) {
       process.kill(server.pid, "SIGKILL");
       await server.stop();
+      await new Promise((resolve) => setTimeout(resolve, pause));
       server = await startEmbeddedRedis({ dir: folder });
     },
     async stop() {
