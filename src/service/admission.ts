@@ -11,13 +11,22 @@ export interface AdmissionLimits {
   readonly send: BucketLimit;
 }
 
-/** Under either version: a peer must not get more by speaking the older one. */
-const SENDS: ReadonlySet<DescMethod> = new Set([
-  A2AService.method.sendMessage,
-  A2AService.method.sendStreamingMessage,
-  A2AServiceV03.method.sendMessage,
-  A2AServiceV03.method.sendStreamingMessage,
-]);
+/**
+ * Under either version: a peer must not get more by speaking the older one. By name, since a transport may hand over a
+ * descriptor that it has made from ours.
+ */
+const SENDS: ReadonlySet<string> = new Set(
+  [
+    A2AService.method.sendMessage,
+    A2AService.method.sendStreamingMessage,
+    A2AServiceV03.method.sendMessage,
+    A2AServiceV03.method.sendStreamingMessage,
+  ].map(fullName),
+);
+
+function fullName(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
 
 /** Rate limits, before and after the caller is known (SB-51, SB-52; todo-delegation Q13). */
 export class Admission {
@@ -36,7 +45,7 @@ export class Admission {
 
   /** Before the handler. Throws RateLimited. */
   call(call: Call, method: DescMethod): Promise<void> {
-    return this.endpoint(call.caller.id, SENDS.has(method));
+    return this.endpoint(call.caller.id, SENDS.has(fullName(method)));
   }
 
   /** Charges an endpoint. A send is charged before it is looked at, so that a replay costs one too (Q11). */
