@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { programVersion } from "../server/version.ts";
+import { cardCommand } from "./commands/card/card.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
 import { configSchemaCommand } from "./commands/config/schema.ts";
 import { configShowCommand } from "./commands/config/show.ts";
@@ -9,6 +10,7 @@ import { endpointDeleteCommand } from "./commands/endpoint/delete.ts";
 import { endpointGetCommand } from "./commands/endpoint/get.ts";
 import { endpointListCommand } from "./commands/endpoint/list.ts";
 import { endpointRevokeCommand } from "./commands/endpoint/revoke.ts";
+import { grantCommand } from "./commands/grant/grant.ts";
 import { pushCommand } from "./commands/push/push.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -49,6 +51,8 @@ export function createProgram(): Command {
         .addCommand(endpointRevokeCommand())
         .addCommand(endpointDeleteCommand()),
     )
+    .addCommand(grantCommand())
+    .addCommand(cardCommand())
     .addCommand(pushCommand())
     .addCommand(
       new Command("config")
