@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseConfig } from "../../src/config/load.ts";
 import { hang, type PushReceiver, quiet, respond, startPushReceiver } from "./receiver.ts";
 import { AGENT, caller, type PushRig, startRig } from "./rig.ts";
 
@@ -292,6 +293,23 @@ describe("failing receivers", () => {
     }
     expect(reasons).toEqual(["network", "timeout", "network"]);
     await slow.stop();
+  });
+
+  it("A2A-195 an attempt has one time limit: 10 s by default, and it holds for a receiver that trickles", async () => {
+    expect(parseConfig({}).push.timeoutSeconds).toBe(10);
+    const hook = await receiver({
+      // The head never ends: one byte now and then, so that no idle timer fires.
+      answer: (_hit, _response, count, request) => {
+        if (count > 0) return void request.socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+        const timer = setInterval(() => request.socket.write("H"), 100);
+        request.socket.on("close", () => clearInterval(timer));
+      },
+    });
+    await rig.begin({ url: hook.url });
+    const [first, second] = await hook.until(2);
+    const waited = (second?.at ?? 0) - (first?.at ?? 0);
+    expect(waited).toBeGreaterThan(900);
+    expect(waited).toBeLessThan(3000);
   });
 
   it("D11 an answer that breaks off after its head counts by its status, once", async () => {

@@ -6,6 +6,7 @@ import {
   TaskSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { parseConfig } from "../../src/config/load.ts";
 import { EgressDenied, EgressFailed } from "../../src/egress/index.ts";
 import { retryDelay } from "../../src/push/backoff.ts";
 import { referencesOf, taskReferencesOf } from "../../src/push/content.ts";
@@ -230,6 +231,14 @@ describe("slots", () => {
     if (one === undefined || typeof one === "number") throw new Error("no slot");
     one.leave("good");
     expect(typeof (await late)).not.toBe("number");
+  });
+});
+
+describe("defaults", () => {
+  it("A2A-195 an attempt ends after 10 to 30 seconds", () => {
+    const { timeoutSeconds } = parseConfig({}).push;
+    expect(timeoutSeconds).toBeGreaterThanOrEqual(10);
+    expect(timeoutSeconds).toBeLessThanOrEqual(30);
   });
 });
 

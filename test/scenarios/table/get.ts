@@ -198,7 +198,7 @@ export const GET: readonly Scenario[] = [
   }),
 
   scenario(
-    "A2A-12 A2A-157 details have their types, and metadata of texts only",
+    "A2A-12 A2A-157 SB-55 details have their types, and metadata of texts only",
     async ({ alice, refused }) => {
       const missing = await refused(alice.get("never-was"), "TaskNotFound");
       expect(missing.detailTypes).toEqual(["google.rpc.ErrorInfo"]);

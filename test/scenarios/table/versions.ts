@@ -52,6 +52,20 @@ export const VERSIONS: readonly Scenario[] = [
   ),
 
   scenario(
+    "A2A-18 the version may stand in the query, and the header wins over it",
+    async ({ alice, refused }) => {
+      const client = alice.with({ version: null, query: { "A2A-Version": "1.0" } });
+      expect((await client.start()).id).not.toBe("");
+      const unknown = { "A2A-Version": "99.0" };
+      await refused(client.with({ query: unknown }).start(), "VersionNotSupported");
+      await refused(client.with({ version: " ", query: unknown }).start(), "VersionNotSupported");
+      expect((await client.with({ version: "1.0", query: unknown }).start()).id).not.toBe("");
+      await refused(client.with({ version: "99.0" }).start(), "VersionNotSupported");
+    },
+    { needs: ["json"], versions: ["1.0"] },
+  ),
+
+  scenario(
     "A2A-23 names of service parameters are matched in any case",
     async ({ alice, refused }) => {
       const client = alice.with({ version: null, headers: { "A2A-VERSION": "99.0" } });
