@@ -5,11 +5,12 @@ import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
 import type { BatonError } from "../domain/errors.ts";
 import { createPush } from "../push/push.ts";
 import { openSecretBox } from "../push/secret-key.ts";
-import { connectRedis } from "../store/connection.ts";
+import { connectRedis } from "../store/connect-redis.ts";
 import { createCardHandler } from "../transports/card.ts";
 import { createConnectHandler } from "../transports/connect.ts";
 import { createCorsHandler } from "../transports/cors.ts";
 import { Forwarded } from "../transports/forwarded.ts";
+import { createGrpcHandler } from "../transports/grpc/handler.ts";
 import { createHealth } from "../transports/grpc-health/health.ts";
 import { createReflection } from "../transports/grpc-reflection/reflection.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
@@ -26,6 +27,7 @@ import { createOpenWopHandlers } from "./openwop-handlers.ts";
 import { createProbeHandler } from "./probes.ts";
 import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 import { createMetricsHandler, createTelemetry } from "./telemetry.ts";
 import { programVersion } from "./version.ts";
 
@@ -91,9 +93,6 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
             ...(log === undefined ? {} : { log }),
           });
     if (push !== undefined) undo.push(() => push.stop());
-    const core = await createCore({ config, redis, adminToken, push, publicUrl, onError });
-    undo.push(() => core.stop());
-
     let draining = false;
     const readiness = async (): Promise<readonly string[]> => {
       if (draining) return ["shutting down"];
@@ -146,7 +145,6 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
         core.friendRequests,
         ...createOpenWopHandlers({ ...core, config, push, publicUrl }),
         createConnectHandler({ ...connect, dispatcher, plainServices }),
-        core.friendRequests,
         createMcpHandler({
           services: core.mcp,
           version: programVersion(),
@@ -174,6 +172,9 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
           onError: answered,
         }),
       ],
+      streamHandlers: config.listen.leanGrpc
+        ? [createGrpcHandler({ ...connect, dispatcher, forwarded, baseHeaders: SECURITY_HEADERS })]
+        : [],
       ...tlsOf(config),
       ...(log === undefined ? {} : { log }),
     });

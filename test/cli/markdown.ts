@@ -53,6 +53,8 @@ export async function runPage(
     readonly preamble?: string;
     /** Put in the place of the port that the page names. */
     readonly port: string;
+    /** How long the page may take, in milliseconds. Default 60000. */
+    readonly limitMs?: number;
   },
 ): Promise<PageRun> {
   const runnable = blocks.filter(({ marks }) => marks.has("run") || marks.has("run-if"));
@@ -67,7 +69,7 @@ export async function runPage(
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  const { code, output } = await finish(child);
+  const { code, output } = await finish(child, options.limitMs ?? 60_000);
   return {
     code,
     output,
@@ -94,7 +96,10 @@ function shellOf(block: Block, index: number): string {
 }
 
 /** Waits for the last line and then ends the whole process group. */
-async function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+async function finish(
+  child: ChildProcess,
+  limitMs: number,
+): Promise<{ code: number | null; output: string }> {
   let output = "";
   let complaints = "";
   const ended = new Promise<number | null>((resolve) => {
@@ -106,7 +111,7 @@ async function finish(child: ChildProcess): Promise<{ code: number | null; outpu
   child.stderr?.on("data", (chunk) => {
     complaints += chunk;
   });
-  const timer = setTimeout(() => signalGroup(child, "SIGKILL"), 60_000);
+  const timer = setTimeout(() => signalGroup(child, "SIGKILL"), limitMs);
   const code = await ended;
   clearTimeout(timer);
   signalGroup(child, "SIGTERM");
