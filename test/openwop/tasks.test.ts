@@ -355,6 +355,17 @@ describe.each([1, 2] as const)("tasks on a host of major %i", (major) => {
     expect(run(mine.id).status).toBe("waiting-approval");
   });
 
+  it("OW-26 an id made of a task's id and the name of a part of it is unknown, whether the task exists or not", async () => {
+    const mine = await (await client("echo")).start();
+    const other = await pair.client("echo");
+    for (const part of [":log", ":history", ":artifact:echo"]) {
+      const real = await other.call("GetTask", { id: `${mine.id}${part}` });
+      const unreal = await other.call("GetTask", { id: `${mine.id}x${part}` });
+      expect(real.error.code).toBe(-32001);
+      expect(real.error.message).toBe(unreal.error.message);
+    }
+  });
+
   it("OW-25 a listing has own tasks only, newest status first, and always a page token", async () => {
     const echo = await pair.client("echo");
     const ids: string[] = [];
@@ -512,7 +523,12 @@ describe("retention", () => {
 describe("skills", () => {
   it("OW-5 an agent with several workflows lists them all and starts the one that is named", async () => {
     const agents = {
-      many: openwopAgent("http://127.0.0.1:9", "echo", { workflows: ["echo", "slow"] }),
+      many: openwopAgent(
+        "http://127.0.0.1:9",
+        "echo",
+        { workflows: ["echo", "slow"] },
+        { discoverable: true },
+      ),
     };
     const pair = await startPair(2, { agents });
     try {

@@ -10,14 +10,36 @@ export function demoCommand(): Command {
     .description(
       "Start everything, send messages over every binding, and check each result. Leaves nothing behind.",
     )
+    .option("--openwop", "show the hand-off to an OpenWOP host instead; needs a clone of the repository")
     .option("--json", "print JSON, one step a line")
     .action(demo);
 }
 
-async function demo(options: { readonly json?: boolean }): Promise<void> {
-  // Read only here, as in `serve`: it brings the whole gateway.
+interface Demo {
+  readonly greeting: string;
+  readonly steps: readonly { readonly name: string; run(): Promise<readonly string[]> }[];
+  clear(): Promise<void>;
+}
+
+// Both are read only here, as in `serve`: they bring the whole gateway.
+async function plainDemo(): Promise<Demo> {
   const { setStage } = await import("../demo/stage.ts");
   const { demoSteps } = await import("../demo/steps.ts");
+  const stage = await setStage();
+  return {
+    greeting: `A gateway, its Redis and a worker run on ${stage.url}.`,
+    steps: demoSteps(stage).map(({ name, run }) => ({ name, run: () => run(stage) })),
+    clear: () => stage.clear(),
+  };
+}
+
+async function openwopDemo(): Promise<Demo> {
+  const { setOpenWopStage } = await import("../demo/openwop.ts");
+  const stage = await setOpenWopStage();
+  return { ...stage, greeting: `A run host, and a gateway before it on ${stage.url}.` };
+}
+
+async function demo(options: { readonly openwop?: boolean; readonly json?: boolean }): Promise<void> {
   const json = options.json === true;
   const say = (text: string) => (json ? undefined : process.stdout.write(`${text}\n`));
   const stopped = Promise.withResolvers<never>();
@@ -28,13 +50,13 @@ async function demo(options: { readonly json?: boolean }): Promise<void> {
 
   let failed = 0;
   let interrupted = false;
-  const starting = setStage();
+  const starting = options.openwop === true ? openwopDemo() : plainDemo();
   try {
     const stage = await Promise.race([starting, stopped.promise]);
-    say(`A gateway, its Redis and a worker run on ${stage.url}.\n`);
-    for (const step of demoSteps(stage)) {
+    say(`${stage.greeting}\n`);
+    for (const step of stage.steps) {
       const began = performance.now();
-      const result = await Promise.race([step.run(stage), stopped.promise, tooLate()]).then(
+      const result = await Promise.race([step.run(), stopped.promise, tooLate()]).then(
         (lines) => ({ ok: true, lines }),
         (error: unknown) => {
           if (error instanceof Interrupted) throw error;

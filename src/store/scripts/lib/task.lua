@@ -12,8 +12,9 @@ local function task_key(id) return P .. 'task:' .. id end
 
 -- The record as a table of strings, or nil. `id` is added; `touched` collects what save() writes.
 local function load(id)
-  local flat = redis.call('HGETALL', task_key(id))
-  if #flat == 0 then return nil end
+  -- An id that names another key of a task, such as its log, is no task: it must not be told from an unknown one.
+  local flat = redis.pcall('HGETALL', task_key(id))
+  if flat.err or #flat == 0 then return nil end
   local t = {}
   for i = 1, #flat, 2 do t[flat[i]] = flat[i + 1] end
   t.id = id
