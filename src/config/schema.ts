@@ -178,9 +178,9 @@ const agent = z
       .describe("Edition of the protocol's error table (A2A-158)."),
     pushContent: z
       .enum(["full", "references"])
-      .default("full")
+      .optional()
       .describe(
-        "What a push carries: the whole event, or states and artifact ids only, so that results have to be fetched.",
+        "What a push carries: the whole event, or states and artifact ids only, so that results have to be fetched. Default: `full` for todos, `references` for runs (OW-50).",
       ),
     acceptInputModes: z
       .enum(["any", "card"])
@@ -195,12 +195,12 @@ const agent = z
   .transform((value) => {
     const { backend, card } = value;
     if (backend === "todo") {
-      const { cancelOnTerminal = "return", extendedCard = "caller" } = value;
-      return { ...value, cancelOnTerminal, extendedCard };
+      const { cancelOnTerminal = "return", extendedCard = "caller", pushContent = "full" } = value;
+      return { ...value, cancelOnTerminal, extendedCard, pushContent };
     }
     const skills = routedSkills(backend.workflows, card.skills);
-    const { cancelOnTerminal = "error", extendedCard = "off" } = value;
-    return { ...value, card: { ...card, skills }, cancelOnTerminal, extendedCard };
+    const { cancelOnTerminal = "error", extendedCard = "off", pushContent = "references" } = value;
+    return { ...value, card: { ...card, skills }, cancelOnTerminal, extendedCard, pushContent };
   });
 
 const redis = z
