@@ -2,15 +2,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SUBMIT_VERBS } from "../../src/domain/caller.ts";
-import { connectRedis, type RedisConnection } from "../../src/store/connection.ts";
+import { connectRedis } from "../../src/store/connect-redis.ts";
+import type { RedisConnection } from "../../src/store/connection.ts";
 import { queueChannel } from "../../src/store/keys.ts";
 import { channelNotification } from "../../src/transports/mcp/channel.ts";
-import { McpSession } from "../../src/transports/mcp/session.ts";
 import { startTestGateway, type TestGateway, type VendOptions } from "../gateway.ts";
 import { startTestRedis } from "../redis-server.ts";
 import { type TestClient, testClient } from "../worker/client.ts";
-import { startBareDoor } from "./bare-door.ts";
-import { ACCEPT, connectMcp, type Notification, RawMcp, type Stream } from "./rig.ts";
+import { openSession, startBareDoor } from "./bare-door.ts";
+import { connectMcp, type Notification, RawMcp, type Stream } from "./rig.ts";
 
 /** A client with its stream open. */
 interface Listener {
@@ -187,12 +187,17 @@ describe("the doorbell", () => {
     await quiet();
   });
 
-  it("SB-73 a ring about a todo that is gone is not passed on", async () => {
-    const { stream } = await worker();
+  it("SB-73 a ring about a todo that is gone or taken is not passed on", async () => {
+    const { stream, tool } = await worker();
+    const taken = await client.send("Taken");
+    await rings(stream, 1);
+    await tool("claim", { id: taken });
     const channel = queueChannel("main", "default");
-    const ring = JSON.stringify({ id: "td_gone", title: "Gone", at: 0 });
-    await redis.run(channel, ["SPUBLISH", channel, ring]);
+    for (const id of ["td_gone", taken]) {
+      await redis.run(channel, ["SPUBLISH", channel, JSON.stringify({ id, title: "x", at: 0 })]);
+    }
     await rings(stream, 0, 300);
+    await tool("complete", { id: taken });
     await quiet();
   });
 });
@@ -213,6 +218,8 @@ describe("what the client of a held todo does", () => {
     // What the worker says itself is no news to it.
     await holder.tool("require_input", { id, message: "Which thing?" });
     await rings(holder.stream, 0);
+    await client.send("The red one", id);
+    expect((await rings(holder.stream, 1))[0]?.params.meta.event).toBe("message");
     await client.a2a.cancelTask({ id });
     expect((await rings(holder.stream, 1))[0]?.params).toEqual({
       content: `baton: todo ${id} canceled on queue "default" — Held`,
@@ -261,41 +268,7 @@ describe("many replicas and slow readers", () => {
     const server = await startTestRedis();
     const door = await startBareDoor(server);
     const maker = await connectMcp(door.url, await door.vend({ verbs: SUBMIT_VERBS }));
-    const slowCredential = await door.vend();
-    const caller = await door.core.mcp.authenticate({
-      transport: "mcp",
-      form: "1.0",
-      remoteAddress: "127.0.0.1",
-      signal: new AbortController().signal,
-      header: (name) => (name === "authorization" ? `Bearer ${slowCredential}` : undefined),
-    });
-    const call = {
-      caller,
-      agent: caller.agent,
-      version: "1.0",
-      transport: "mcp",
-      extensions: [],
-      signal: new AbortController().signal,
-      requestId: "slow",
-      responseHeaders: new Headers(),
-    } as const;
-    const session = new McpSession(call, {
-      services: door.core.mcp,
-      version: "1",
-      idleMs: 60_000,
-      keepAliveMs: 60_000,
-      onEnd: () => {},
-      onError: () => {},
-    });
-    await session.open();
-    const request = (method: string) =>
-      new Request("http://door.invalid/", {
-        method,
-        headers: { accept: ACCEPT, "content-type": "application/json", "mcp-session-id": session.id },
-      });
-    const clientInfo = { name: "slow", version: "1" };
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-    await session.post(request("POST"), { jsonrpc: "2.0", id: 1, method: "initialize", params }, call);
+    const { session, request } = await openSession(door);
     const response = await session.listen(request("GET"));
     for (let i = 0; i < 16; i += 1) await maker.call("create_for", { title: `work ${i}` });
     await sleep(300);

@@ -1,9 +1,12 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
-import { startBareDoor } from "./bare-door.ts";
+import { openSession, startBareDoor } from "./bare-door.ts";
 import { ACCEPT, RawMcp } from "./rig.ts";
 
 const AGENTS = { agents: { main: {}, other: {} }, defaultAgent: "main" };
@@ -246,17 +249,30 @@ describe("sessions", () => {
     expect((await raw.initialize()).status).toBe(200);
   });
 
-  it("drain ends streams and sessions and answers what was asked", async () => {
+  it("drain ends streams, and answers what was asked before", async () => {
     const own = await startTestGateway();
     const peer = new RawMcp(own.url, await own.vendWorker());
     const id = await peer.session();
     const stream = await peer.listen(id);
-    const asked = Promise.all(Array.from({ length: 5 }, () => peer.tool(id, "list_todos")));
-    await sleep(5);
+    const call = { jsonrpc: "2.0", id: 9, method: "tools/call", params: { name: "list_todos" } };
+    const body = JSON.stringify(call);
+    const asked = request(peer.url, {
+      method: "POST",
+      headers: { ...peer.headers, ...inSession(id), expect: "100-continue", "content-length": body.length },
+    });
+    asked.flushHeaders();
+    // The server has the request, and waits for its body.
+    await once(asked, "continue");
     const started = Date.now();
     const stopped = own.stop(10_000);
     await stream.ended;
-    expect((await asked).every(({ isError }) => !isError)).toBe(true);
+    asked.end(body);
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    expect(JSON.parse(await text(response))).toMatchObject({
+      id: 9,
+      result: { structuredContent: { todos: [] } },
+    });
     await stopped;
     expect(Date.now() - started).toBeLessThan(8000);
   });
@@ -340,13 +356,30 @@ describe("the end of a session by its clocks", () => {
     await door.stop();
   });
 
-  it("a draining replica takes no new session", async () => {
+  it("a call that is under way when its session ends is answered, the next one is not", async () => {
+    const door = await startBareDoor(server);
+    const { session, call, request: to } = await openSession(door);
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_todos" } };
+    const answer = session.post(to("POST"), list, call);
+    session.end();
+    expect(await (await answer).json()).toMatchObject({
+      id: 1,
+      result: { structuredContent: { todos: [] } },
+    });
+    expect((await session.post(to("POST"), list, call)).status).toBe(404);
+    await door.stop();
+  });
+
+  it("a draining replica opens no session and no stream, and answers what still comes", async () => {
     const door = await startBareDoor(server);
     const peer = new RawMcp(door.url, await door.vend());
     const id = await peer.session();
     door.core.streams.drain();
-    expect((await peer.initialize()).status).toBe(503);
-    expect((await peer.rpc("ping", {}, inSession(id))).status).toBe(404);
+    const refused = [await peer.initialize(), await peer.request("GET", undefined, inSession(id))];
+    expect(refused.map(({ status }) => status)).toEqual([503, 503]);
+    expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await peer.tool(id, "list_todos")).isError).toBe(false);
+    expect(door.core.streams.size).toBe(0);
     await door.stop();
   });
 });

@@ -3,6 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import type { Caller } from "../../domain/caller.ts";
 import { BatonError } from "../../domain/errors.ts";
 import type { Call } from "../../service/call.ts";
+import { StreamEnd } from "../../service/open-streams.ts";
 import type { DoorbellRing, RingTarget } from "../../service/worker/doorbell.ts";
 import { type ChannelEvent, channelNotification } from "./channel.ts";
 import { HeldTodos } from "./held-todos.ts";
@@ -23,8 +24,9 @@ export interface SessionOptions {
 const BUFFER = 16;
 
 /**
- * One client's session: it belongs to the endpoint that opened it, and ends with it, on drain, after a DELETE, or when
- * it is idle. Ending is gentle: what is being answered is answered.
+ * One client's session: it belongs to the endpoint that opened it, and ends with it, after a DELETE, or when it is idle.
+ * Ending is gentle: what is being answered is answered. On a gateway that drains, a session answers to its end but has
+ * no stream any more.
  */
 export class McpSession implements RingTarget {
   readonly id = randomUUID();
@@ -38,6 +40,7 @@ export class McpSession implements RingTarget {
   #stream: { leave?: () => void } | undefined;
   #unread = 0;
   #idle: NodeJS.Timeout | undefined;
+  #draining = false;
   #ended = false;
 
   /** Throws Unavailable on a gateway that drains. */
@@ -46,7 +49,8 @@ export class McpSession implements RingTarget {
     this.#options = options;
     const never = new AbortController().signal;
     this.#registration = options.services.streams.open({ ...opening, signal: never });
-    this.#registration.signal.addEventListener("abort", () => this.end(), { once: true });
+    const { signal } = this.#registration;
+    signal.addEventListener("abort", () => this.#interrupted(signal.reason), { once: true });
     this.#held = new HeldTodos(options.services.worker, (event, ring) => this.#notify(event, ring));
     this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => this.id,
@@ -79,7 +83,7 @@ export class McpSession implements RingTarget {
   async open(): Promise<void> {
     const { services, version, onError } = this.#options;
     const onHeld = (todoId: string, call: Call) => {
-      if (!this.#ended) this.#held.add(todoId, call);
+      if (!this.#ended && !this.#draining) this.#held.add(todoId, call);
     };
     await createToolServer({ services, version, onHeld, onError }).connect(this.#transport);
   }
@@ -103,6 +107,8 @@ export class McpSession implements RingTarget {
    * before anybody notices that it was gone.
    */
   async listen(request: Request): Promise<Response> {
+    if (this.#draining)
+      throw new BatonError("Unavailable", "the gateway is shutting down", { retryAfterMs: 1000 });
     this.#closeStream();
     const response = await this.#transport.handleRequest(request);
     if (response.status !== 200) return response;
@@ -148,6 +154,17 @@ export class McpSession implements RingTarget {
     this.#closeStream();
     this.#options.onEnd(this);
     this.#rest();
+  }
+
+  #interrupted(reason: unknown): void {
+    if (!(reason instanceof StreamEnd) || reason.error.kind !== "StreamInterrupted") {
+      this.end();
+      return;
+    }
+    this.#draining = true;
+    this.#held.clear();
+    this.#registration.release();
+    this.#closeStream();
   }
 
   #notify(event: ChannelEvent, ring: DoorbellRing): void {
