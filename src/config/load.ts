@@ -63,6 +63,9 @@ export function parseConfig(document: unknown, source = "configuration"): Config
   if (!names.includes(config.defaultAgent))
     problems.push(`defaultAgent: no agent is called ${config.defaultAgent}`);
   problems.push(...peopleProblems(config));
+  const { proxyAgent } = config.openwop;
+  if (proxyAgent !== undefined && (config.agents[proxyAgent]?.backend ?? "todo") === "todo")
+    problems.push(`openwop.proxyAgent: ${proxyAgent} is no agent on an OpenWOP host`);
   if (problems.length > 0) throw new ConfigError(source, problems);
   return config;
 }

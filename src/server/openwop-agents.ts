@@ -33,6 +33,7 @@ export function createOpenWopAgents(options: {
   for (const [name, { backend }] of Object.entries(options.config.agents)) {
     if (backend === "todo") continue;
     const link = new HostLink(name, backend);
+    link.credentials.check();
     agents.set(name, { link, backend: new OpenWopBackend({ link, runs, tasks, onError }) });
   }
   const onNegotiated = onceInAWhile((agent, negotiation) => {

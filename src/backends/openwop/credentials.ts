@@ -52,6 +52,12 @@ export class HostCredentials {
     return this.#read(own ?? this.#config.credential);
   }
 
+  /** Reads every configured credential once. Throws {@link CredentialMissing}: half a configuration is none. */
+  check(): void {
+    this.token(SERVICE);
+    for (const name of Object.keys(this.#config.callers)) this.token(`caller:${name}`);
+  }
+
   #keyOf(caller: Caller): string | undefined {
     return [caller.id, caller.name].find((key) => Object.hasOwn(this.#config.callers, key));
   }

@@ -9,6 +9,8 @@ import type { StreamSlots } from "./stream-slots.ts";
 /** How long a suspension may stand without its interrupt before the snapshot is asked, in milliseconds. */
 const LOOK_MS = 250;
 const BACKOFF_CAP_MS = 10_000;
+/** What a host may ask a follower to wait. */
+const WAIT_CAP_MS = 60_000;
 /** A stream that the host ends early is opened again after this. */
 const REOPEN_MS = 200;
 /** Answers in a row, over at least this time, that the run does not exist, before that is believed. */
@@ -74,7 +76,7 @@ export async function followRun(start: RunRecord, options: FollowOptions): Promi
         }
       } else options.onError(error);
       faults++;
-      await pause(retryDelay(error, Math.min(faults, 10), BACKOFF_CAP_MS), signal);
+      await pause(Math.min(WAIT_CAP_MS, retryDelay(error, Math.min(faults, 10), BACKOFF_CAP_MS)), signal);
     }
   }
 }

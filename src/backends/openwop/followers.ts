@@ -26,6 +26,7 @@ interface Followed {
 
 const TAKE_AT_ONCE = 100;
 const ENDED_AT_ONCE = 20;
+const TELL_AGAIN_MS = 10_000;
 
 /**
  * Follows every run that has not ended, each by one process at a time (design.md section 4). A run is taken with a lease
@@ -39,7 +40,7 @@ export class Followers {
   #loops: Promise<unknown> | undefined;
 
   constructor(options: FollowersOptions) {
-    this.#options = options;
+    this.#options = { ...options, onError: sometimes(options.onError) };
     this.#slots = new StreamSlots(options.link.config.followers.streams);
   }
 
@@ -150,4 +151,17 @@ export class Followers {
       }
     }
   }
+}
+
+/** A host that is away fails thousands of runs in the same way: each way is told once in a while. */
+function sometimes(tell: (error: unknown) => void): (error: unknown) => void {
+  const told = new Map<string, number>();
+  return (error) => {
+    const way = error instanceof Error ? `${error.name} ${error.message}` : String(error);
+    const now = Date.now();
+    if (now - (told.get(way) ?? Number.NEGATIVE_INFINITY) < TELL_AGAIN_MS) return;
+    if (told.size > 100) told.clear();
+    told.set(way, now);
+    tell(error);
+  };
 }
