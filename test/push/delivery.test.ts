@@ -301,7 +301,8 @@ describe("failing receivers", () => {
       // The head never ends: one byte now and then, so that no idle timer fires.
       answer: (_hit, _response, count, request) => {
         if (count > 0) return void request.socket.end("HTTP/1.1 204 No Content\r\n\r\n");
-        const timer = setInterval(() => request.socket.write("H"), 100);
+        request.socket.write("HTTP/1.1 200 OK\r\nx-slow: ");
+        const timer = setInterval(() => request.socket.write("a"), 100);
         request.socket.on("close", () => clearInterval(timer));
       },
     });

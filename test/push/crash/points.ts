@@ -49,7 +49,7 @@ export function planOf(seed: number): CrashPlan {
     seed,
     victim,
     point,
-    nth: 1 + Math.floor(random() * 6),
+    nth: 1 + Math.floor(random() * 4),
     tasks: 1 + Math.floor(random() * 3),
     events: 1 + Math.floor(random() * 5),
   };
