@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EmbeddedRedis, startEmbeddedRedis } from "../src/redis/embedded.ts";
-import { connectRedis, type RedisConnection } from "../src/store/connection.ts";
+import { connectRedis } from "../src/store/connect-redis.ts";
+import type { RedisConnection } from "../src/store/connection.ts";
 
 /** A Redis of a test's own, in a folder of its own, gone with it. */
 export interface TestRedis {

@@ -153,9 +153,9 @@ const agent = z
       .describe("What endpoints of this agent may be granted. Default: everything."),
     extendedCard: z
       .enum(["caller", "none", "off"])
-      .default("caller")
+      .optional()
       .describe(
-        "Extended card: `caller`, what the calling endpoint may do; `none`, answered ExtendedAgentCardNotConfigured; `off`, not offered on the card.",
+        "Extended card: `caller`, what the calling endpoint may do; `none`, answered ExtendedAgentCardNotConfigured; `off`, not offered on the card. Default: `caller` for todos, `off` for runs.",
       ),
     queues: z.array(name).min(1).default(["default"]).describe("Queues of this agent's todos."),
     defaultQueue: name
@@ -242,11 +242,21 @@ const redis = z
       .describe(
         "`require`: not ready on a server without AOF. `accept-loss`: tasks may be lost with the server.",
       ),
+    embedded: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Start an own Redis where none is configured. False: refuse to start instead, as the container image does.",
+      ),
   })
   .superRefine((value, context) => {
     const ways = [value.url, value.sentinel, value.cluster].filter((way) => way !== undefined);
     if (ways.length > 1)
       context.addIssue({ code: "custom", message: "give only one of url, sentinel, cluster" });
+    if (ways.length === 0 && !value.embedded) {
+      const message = "give url (BATON_REDIS_URL), sentinel or cluster: `embedded` is off";
+      context.addIssue({ code: "custom", message });
+    }
   });
 
 const count = (what: string, fallback: number, min: number, max: number) =>

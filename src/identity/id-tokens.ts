@@ -22,14 +22,18 @@ export class IdTokens {
   readonly #config: Config["identity"];
   readonly #issuers: readonly Issuer[];
   readonly #egress: EgressClient;
+  /** What the operator opened in the egress guard, one sentence each. */
+  readonly exceptions: readonly string[];
 
   constructor(config: Config["identity"]) {
     this.#config = config;
+    const policy = compilePolicy({
+      allow: config.allow.map(({ cidr, ports }) => ({ cidr, ...(ports === undefined ? {} : { ports }) })),
+      allowNames: config.allowNames,
+    });
+    this.exceptions = policy.exceptions;
     this.#egress = createEgressClient({
-      policy: compilePolicy({
-        allow: config.allow.map(({ cidr, ports }) => ({ cidr, ...(ports === undefined ? {} : { ports }) })),
-        allowNames: config.allowNames,
-      }),
+      policy,
       extraCa: config.caFiles.map((file) => readFileSync(file, "utf8")),
       timeouts: { totalMs: 10_000 },
     });

@@ -34,9 +34,9 @@ import type { SweepRound } from "../telemetry/metrics.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import type { McpServices } from "../transports/mcp/services.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
+import { printCard } from "../transports/v03/translate/kind/card.ts";
 import { createMcpServices } from "./mcp-services.ts";
 import { createOnboarding } from "./onboarding.ts";
-import { printCard } from "../transports/v03/translate/kind/card.ts";
 import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
@@ -67,12 +67,14 @@ export interface Core {
   readonly mcp: McpServices;
   /** Takes friend requests, on the listener of callers. */
   readonly friendRequests: HttpHandler;
+  /** What the operator opened in a guard, for the log. */
+  readonly exceptions: readonly string[];
+  readonly cards: CardDirectory;
   /** The card of an agent, or of the default agent for an empty name. `base`: of its addresses, where not configured. */
   cardOf(name: string, base?: string): AgentCard | undefined;
   stop(): Promise<void>;
 }
 
-  readonly cards: CardDirectory;
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { config, redis, push } = options;
   const todos = new TodoStore(redis, { keepAttempts: config.retries.keepAttempts });
@@ -119,12 +121,6 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   });
   const streamBuffer = config.streams.buffer;
   const tokenSecret = await pageTokenSecret(redis);
-  const a2aService = createA2AService({
-    agents,
-    tasks,
-    feed,
-    streams,
-    slots: new StreamSlots(redis, config.streams.perEndpoint, options.onError),
   const cards = new CardDirectory({
     agents,
     config,
@@ -133,8 +129,14 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     print: printCard,
     publicUrl: options.publicUrl,
   });
-    push: createPushConfigHandlers({ push, agents, tasks, pageTokenSecret: tokenSecret }),
+  const a2aService = createA2AService({
     extendedCard: (call) => cards.extended(call),
+    agents,
+    tasks,
+    feed,
+    streams,
+    slots: new StreamSlots(redis, config.streams.perEndpoint, options.onError),
+    push: createPushConfigHandlers({ push, agents, tasks, pageTokenSecret: tokenSecret }),
     pageTokenSecret: tokenSecret,
     maxWaitMs: config.send.maxWaitSeconds * 1000,
     streamBuffer,
@@ -188,7 +190,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     observe: options.observe,
   });
   const { adminDispatcher } = onboarding;
-  adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false });
+  adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false, ownChecks: true });
   adminDispatcher.register(TodoService, createTodoService({ todos, agents }), { a2a: false });
 
   const sweeper = startSweeper(todos, {
@@ -214,6 +216,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     cards,
     cardOf: (name, base) => cards.plain(name, base),
     friendRequests: onboarding.handler,
+    exceptions: onboarding.exceptions,
     async stop() {
       await sweeper.stop();
       await onboarding.stop();

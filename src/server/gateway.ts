@@ -107,6 +107,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const onSweep = metrics?.observeSweep;
     const core = await createCore({ config, redis, adminToken, push, publicUrl, onError, observe, onSweep });
     undo.push(() => core.stop());
+    for (const exception of core.exceptions) log?.warn({}, exception);
 
     const { dispatcher, adminDispatcher } = core;
     const maxBodyBytes = config.limits.bodyBytes;

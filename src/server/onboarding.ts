@@ -41,6 +41,8 @@ export interface Onboarding {
   /** For operators, with the endpoint and grant services registered. */
   readonly adminDispatcher: Dispatcher;
   readonly handler: HttpHandler;
+  /** What the operator opened in the guard of the way to the issuers, one sentence each. */
+  readonly exceptions: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -109,6 +111,7 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
   return {
     adminDispatcher,
     handler,
+    exceptions: idTokens.exceptions.map((exception) => `identity: ${exception}`),
     async stop() {
       await sweep.stop();
       await idTokens.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectRedis } from "../../src/store/connection.ts";
+import { connectRedis } from "../../src/store/connect-redis.ts";
 import { freePorts, Servers } from "../cluster/servers.ts";
 import { holder, Rig } from "./rig.ts";
 

@@ -2,7 +2,7 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
 import { TodoService } from "../../gen/baton/admin/v1/todo_pb.js";
-import { connectRedis } from "../../src/store/connection.ts";
+import { connectRedis } from "../../src/store/connect-redis.ts";
 import { freePorts, type Server, Servers } from "../cluster/servers.ts";
 import { startTestGateway, type TestGateway, type VendOptions } from "../gateway.ts";
 import { bearer, type Sender, senderOf, workerOf } from "./client.ts";
