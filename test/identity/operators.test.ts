@@ -1,0 +1,84 @@
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
+import { AUDIENCE } from "./issuer.ts";
+import { adminOf, ask, bodyOf } from "./people.ts";
+import { ADMIN_AUDIENCE, codeOf, type Rig, refusalOf, startRig, withToken } from "./rig.ts";
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig?.stop());
+beforeEach(() => rig.clear());
+
+const people = (sub: string, change: Record<string, unknown> = {}) =>
+  rig.issuer.token({ sub, aud: ADMIN_AUDIENCE, ...change });
+
+describe("people who operate", () => {
+  it("SB-60 see and decide on what is theirs, and nothing else exists for them", async () => {
+    const [hannah, ivan] = [adminOf(rig.gateway, await people("h")), adminOf(rig.gateway, await people("i"))];
+    const mine = await rig.asked({ to_persona: "hers" });
+    const others = await rig.asked();
+    expect((await hannah.grants.listGrants({})).grants.map(({ id }) => id)).toEqual([mine.id]);
+    expect((await ivan.grants.listGrants({})).grants).toEqual([]);
+    const unknown = await refusalOf(hannah.grants.approveGrant({ id: "fr_none" }));
+    expect(await refusalOf(hannah.grants.approveGrant({ id: others.id }))).toEqual(unknown);
+    expect(await refusalOf(ivan.grants.denyGrant({ id: mine.id }))).toEqual(unknown);
+    const { grant } = await hannah.grants.approveGrant({ id: mine.id });
+    const { endpoint } = await hannah.endpoints.getEndpoint({ id: grant?.endpointId ?? "" });
+    expect(endpoint?.owner).toBe("hannah");
+    const foreign = await refusalOf(ivan.endpoints.getEndpoint({ id: "none" }));
+    for (const call of [
+      ivan.endpoints.getEndpoint,
+      ivan.endpoints.revokeEndpoint,
+      ivan.endpoints.deleteEndpoint,
+    ]) {
+      expect(await refusalOf(call({ id: endpoint?.id ?? "" }))).toEqual(foreign);
+    }
+    expect((await ivan.endpoints.listEndpoints({})).endpoints).toEqual([]);
+    const { endpoints } = await hannah.endpoints.listEndpoints({});
+    expect(endpoints.map(({ owner }) => owner)).not.toContain("operator");
+    expect(endpoints.map(({ id }) => id)).toContain(endpoint?.id);
+  });
+
+  it("SB-60 vend for their own agents, in their own name", async () => {
+    const hannah = adminOf(rig.gateway, await people("h"));
+    const scope = { queues: ["default"], verbs: ["create_for"] };
+    const vended = await hannah.endpoints.createEndpoint({ name: "x", agent: "hers", scope });
+    expect(vended.endpoint?.owner).toBe("hannah");
+    for (const change of [
+      { agent: "default" },
+      { agent: "hers", owner: "ivan" },
+      { agent: "hers", owner: "operator" },
+    ]) {
+      const call = hannah.endpoints.createEndpoint({ name: "x", scope, ...change });
+      expect(await codeOf(call)).toBe(Code.InvalidArgument);
+    }
+  });
+
+  it("SB-60 are named by the configuration; every other token is one answer", async () => {
+    const refused = await refusalOf(adminOf(rig.gateway, "nonsense").grants.listGrants({}));
+    expect(refused.code).toBe(Code.Unauthenticated);
+    const tokens = [
+      await people("j"),
+      await people("h", { aud: AUDIENCE }),
+      await people("h", { exp: 1000 }),
+      await rig.gateway.vend(),
+      `${await people("h")}x`,
+    ];
+    for (const token of tokens) {
+      expect(await refusalOf(adminOf(rig.gateway, token).grants.listGrants({}))).toEqual(refused);
+    }
+    await expect(
+      ask(rig.gateway, await bodyOf(rig.issuer, { provenance: await people("h") })),
+    ).resolves.toMatchObject({ status: 401 });
+  });
+
+  it("SB-60 have no part in what knows no owners", async () => {
+    const token = await people("h");
+    const push = createClient(PushService, createGrpcTransport({ baseUrl: rig.gateway.adminUrl }));
+    expect(await codeOf(push.listDeadLetters({}, withToken(token)))).toBe(Code.PermissionDenied);
+  });
+});
