@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { type ErrorKind, type ErrorRow, errorRow } from "../../../src/domain/errors.ts";
+import type { ErrorKind, ErrorRow } from "../../../src/domain/errors.ts";
 import type { SeenError } from "../driver.ts";
+import { expectedRow } from "./error-rows.ts";
 
 /**
  * What every transport must carry besides its own code: ErrorInfo with the reason and domain of the kind, and a text
@@ -11,7 +12,7 @@ export function checkErrorInfo(
   kind: ErrorKind,
   { bare }: { readonly bare: boolean },
 ): ErrorRow {
-  const row = errorRow(kind);
+  const row = expectedRow(kind);
   if (!bare) {
     expect({ reason: seen.reason, domain: seen.domain }, seen.message).toEqual({
       reason: row.reason,
