@@ -1,7 +1,10 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type OpenWopHost, startOpenWopHost } from "../../examples/openwop-host/host.ts";
+import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
 import { MessageSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { NEW_RUN } from "../../src/domain/openwop/run-fold.ts";
 import type { ProjectedStatus } from "../../src/domain/openwop/run-projection.ts";
@@ -136,6 +139,21 @@ describe("followers", () => {
     await client.until(tasks[0].id, "TASK_STATE_INPUT_REQUIRED");
   });
 
+  it("OW-20 a message that we forgot sooner than the host did finds its task again", async () => {
+    const gateway = await replica("conformance-approval");
+    const client = at(gateway, await gateway.vend({}));
+    const message = { messageId: randomUUID() };
+    const first = await client.start("late", { message });
+    const key = createHash("sha256").update(message.messageId).digest("base64url").slice(0, 32);
+    const found = (await connection.run("k", ["KEYS", `*:msg:*${key}`])) as Buffer[];
+    expect(found).toHaveLength(1);
+    await connection.run("k", ["DEL", ...found]);
+    const again = await client.start("late", { message });
+    expect(again.id).toBe(first.id);
+    expect(again.contextId).toBe(first.contextId);
+    expect(again.history.filter(({ role }: Json) => role === "ROLE_USER")).toHaveLength(1);
+  });
+
   it("OW-20 a create that the host surely did not make leaves nothing behind", async () => {
     host.faults.add({ route: "create", kind: "status", status: 422, times: 1 });
     const gateway = await replica("conformance-approval");
@@ -145,6 +163,32 @@ describe("followers", () => {
     await sleep(300);
     expect((await client.call("ListTasks", {})).result.tasks).toEqual([]);
     expect((await client.send("y", { message })).result.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+  });
+});
+
+describe("endpoints", () => {
+  it("the end of an endpoint leaves its runs to their host, and ends itself", async () => {
+    const gateway = await replica("conformance-approval");
+    const token = await gateway.vend({ name: "leaver" });
+    const task = await at(gateway, token).start();
+    const admin = createClient(
+      EndpointService,
+      createGrpcTransport({
+        baseUrl: gateway.adminUrl,
+        interceptors: [
+          (next) => (request) => {
+            request.header.set("authorization", `Bearer ${gateway.adminToken}`);
+            return next(request);
+          },
+        ],
+      }),
+    );
+    const { endpoints } = await admin.listEndpoints({});
+    const leaver = endpoints.find(({ name }) => name === "leaver");
+    const answer = await admin.revokeEndpoint({ id: leaver?.id ?? "" }, { timeoutMs: 5000 });
+    expect(answer.deadLettered).toBe(0);
+    expect(host.state.engine.runs.get(task.id)?.status).toBe("waiting-approval");
+    expect((await at(gateway, token).call("GetTask", { id: task.id })).status).toBe(401);
   });
 });
 

@@ -500,6 +500,31 @@ describe.each([1, 2] as const)("tasks on a host of major %i", (major) => {
   });
 });
 
+describe("shared tasks", () => {
+  it("OW-29 where endpoints share tasks, two approvers make a quorum, each at the host as itself", async () => {
+    const pair = await startPair(2, {}, { callers: { ada: ADA } });
+    const shared = openwopAgent(pair.host.url, "quorum", { callers: { ada: ADA } }, { visibility: "queue" });
+    const other = await startPair(1, { agents: { shared } });
+    try {
+      const first = await other.client("shared");
+      const ada = await other.client("shared", { name: "ada" });
+      const task = await first.start();
+      expect((await first.decide(task.id, { action: "accept" })).result.task.status.state).toBe(
+        "TASK_STATE_INPUT_REQUIRED",
+      );
+      const { result } = await ada.decide(task.id, { action: "accept" });
+      expect(result.task.status.state).toBe("TASK_STATE_COMPLETED");
+      const by = pair.host.state.engine.runs
+        .get(task.id)
+        ?.events.filter(({ type }) => type === "approval.received");
+      expect(by?.map(({ payload }) => payload.decidedBy)).toEqual(["gateway", "ada"]);
+    } finally {
+      await other.stop();
+      await pair.stop();
+    }
+  });
+});
+
 describe("retention", () => {
   it("OW-15 an ended task lives as long as its run, and no longer", async () => {
     const pair = await startPair(2, {}, { retentionCheckSeconds: 0.2 });

@@ -83,12 +83,15 @@ export class OpenWopBackend implements Backend {
     const workflowId = workflowOf(config.workflows, input.message, request.metadata);
     requireOutputMode(agent.config.card, workflowId, request.configuration?.acceptedOutputModes ?? []);
     const message = clone(MessageSchema, input.message);
-    message.contextId = input.contextId;
+    const createKey = idempotencyKey(agent.name, caller.id, message.messageId, "create");
+    // Not a new one on each try: the host compares the body of a repeated request.
+    const contextId = message.contextId || `ctx-${createKey.slice(-22)}`;
+    message.contextId = contextId;
     const body: CreateRun = {
       workflowId,
       inputs: runInputs(message, config.inputs),
-      tags: runTags(message.messageId, input.contextId),
-      metadata: runMetadata(message, input.contextId),
+      tags: runTags(message.messageId, contextId),
+      metadata: runMetadata(message, contextId),
     };
     const key = messageKey(message.messageId);
     const queue = agent.config.defaultQueue ?? agent.config.queues[0] ?? "default";
@@ -98,12 +101,12 @@ export class OpenWopBackend implements Backend {
       owner: caller.id,
       scopes: scopesOf(agent, caller.id, queue),
       queue,
-      contextId: input.contextId,
+      contextId,
       title: titleOf(message),
       message,
       credential: this.#link.credentials.nameFor(caller),
       body: JSON.stringify(body),
-      idempotencyKey: idempotencyKey(agent.name, caller.id, message.messageId, "create"),
+      idempotencyKey: createKey,
       trace: traceHeaders(message),
       purposes: permittedPurposes(message),
       actor: caller.name,

@@ -21,9 +21,19 @@ if #flat == 0 then return { 'gone' } end
 local intent = {}
 for i = 1, #flat, 2 do intent[flat[i]] = flat[i + 1] end
 
-if redis.call('EXISTS', task_key(A.runid)) == 1 then
+local function settle_intent()
   redis.call('DEL', intent_key(A.msgkey))
   redis.call('ZREM', INTENTS, A.msgkey)
+end
+
+if redis.call('EXISTS', task_key(A.runid)) == 1 then
+  settle_intent()
+  local known = load(A.runid)
+  if known and known.run and known.owner == intent.owner then
+    -- We forgot the message sooner than the host did.
+    redis.call('SET', A.msgkey, known.id .. '|' .. intent.bodyhash, 'PX', DEDUP_MS)
+    return answer('replay', known)
+  end
   redis.call('DEL', A.msgkey)
   return { 'taken' }
 end
@@ -41,8 +51,7 @@ put(t, 'rv', 0)
 if A.meta ~= '' then put(t, 'meta', A.meta) end
 take_run(t, A.holder, tonumber(A.ttl))
 redis.call('SET', A.msgkey, t.id .. '|' .. intent.bodyhash)
-redis.call('DEL', intent_key(A.msgkey))
-redis.call('ZREM', INTENTS, A.msgkey)
+settle_intent()
 add_history(t, placed(t, intent.message))
 -- Before the first event, so that it is pushed too (A2A-40).
 if intent.push ~= '' then
