@@ -18,6 +18,8 @@ import { taskCancelCommand } from "./commands/task/cancel.ts";
 import { taskGetCommand } from "./commands/task/get.ts";
 import { taskListCommand } from "./commands/task/list.ts";
 import { taskWatchCommand } from "./commands/task/watch.ts";
+import { todoDeadCommand } from "./commands/todo/dead.ts";
+import { todoRetryCommand } from "./commands/todo/retry.ts";
 import { workerCommand } from "./commands/worker.ts";
 
 const EXIT_CODES = `
@@ -53,6 +55,12 @@ export function createProgram(): Command {
     )
     .addCommand(grantCommand())
     .addCommand(cardCommand())
+    .addCommand(
+      new Command("todo")
+        .description("Look at the todos that failed for good, and retry them.")
+        .addCommand(todoDeadCommand())
+        .addCommand(todoRetryCommand()),
+    )
     .addCommand(pushCommand())
     .addCommand(
       new Command("config")

@@ -4,6 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TodoState } from "../../gen/baton/worker/v1/worker_pb.js";
 import { SUBMIT_VERBS, WORK_VERBS } from "../../src/domain/caller.ts";
+import { runCli } from "../cli/processes.ts";
 import { agentSays, stateName, textOf, workerOf } from "./client.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -182,6 +183,26 @@ describe("todos through the gateway", () => {
     const entry = (await world.rig.audit(task.id)).find(({ event }) => event === "retry");
     expect(entry?.actor).toMatch(/admin|operator/);
     await worker.complete({ id: task.id });
+  });
+
+  it("SB-19 the command line lists and retries dead todos", async () => {
+    const sender = await world.sender();
+    const worker = await world.worker();
+    const { id } = await sender.send("by hand");
+    await worker.claimById({ id });
+    await worker.fail({ id, permanent: true, message: agentSays("no luck") });
+    const env = { BATON_ADMIN_URL: world.gateway.adminUrl, BATON_ADMIN_TOKEN: world.gateway.adminToken };
+    const baton = async (...args: string[]) => runCli(["todo", ...args], { env });
+    const dead = await baton("dead", "--json", "--limit", "1");
+    expect(JSON.parse(dead.stdout)).toMatchObject({ todos: [{ id, reason: "no luck", title: "by hand" }] });
+    expect((await baton("dead")).stdout).toContain(id);
+    const retried = await baton("retry", id);
+    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining("queue default") });
+    expect(await sender.state(id)).toBe("SUBMITTED");
+    const again = await baton("retry", id);
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/only a todo that failed/);
+    await sender.client.cancelTask({ id });
   });
 
   it("SB-19 only a dead todo can be retried, and callers have no such call", async () => {

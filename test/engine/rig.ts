@@ -124,7 +124,7 @@ export class Rig {
     return this.todos.interrupt(this.agent, id, who, event, agentSays("which one?"));
   }
 
-  reply(id: string, options: { owner?: string; text?: string; messageKey?: string } = {}) {
+  reply(id: string, options: { owner?: string; text?: string; messageKey?: string; bodyHash?: string } = {}) {
     const owner = options.owner ?? "ep_sender";
     return this.todos.addMessage(
       this.agent,
@@ -134,7 +134,7 @@ export class Rig {
         contextId: "",
         message: says(options.text ?? "this one"),
         messageKey: options.messageKey ?? randomUUID(),
-        bodyHash: "hash",
+        bodyHash: options.bodyHash ?? "hash",
         historyLength: -1,
         actor: "sender",
       },
@@ -201,9 +201,10 @@ export class Rig {
     name: string,
     value: number,
     set?: "leased" | "delayed" | "waiting",
+    queue = "default",
   ): Promise<void> {
     await this.run("HSET", this.key("task", id), name, String(value));
-    if (set !== undefined) await this.run("ZADD", this.key("queue", "default", set), "XX", String(value), id);
+    if (set !== undefined) await this.run("ZADD", this.key("queue", queue, set), "XX", String(value), id);
   }
 
   /** Lets a lease have lapsed one millisecond ago. */
