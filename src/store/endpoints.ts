@@ -44,6 +44,14 @@ export type NewEndpoint = Pick<
   | "friend"
 >;
 
+/** An endpoint, and the agent whose todos are its own; the record may be gone. */
+export type OfAgent = Pick<EndpointRecord, "id" | "agent">;
+
+/** Names of agents hold no slash. */
+function memberOf({ agent, id }: OfAgent): string {
+  return `${agent}/${id}`;
+}
+
 /** `dead`: the credential is worth nothing. `ended`: and everything that follows from it has been done. */
 export type EndNotice = "dead" | "ended";
 
@@ -98,7 +106,7 @@ export class EndpointStore {
       lastSeenAt: undefined,
     };
     const key = endpointKey(record.id);
-    if (record.expiresAt !== undefined) await this.endBy(record.id, record.expiresAt);
+    if (record.expiresAt !== undefined) await this.endBy(record, record.expiresAt);
     await this.#redis.run(key, ["HSET", key, ...fieldsOf(record)]);
     await this.#redis.run(ENDPOINTS_KEY, ["ZADD", ENDPOINTS_KEY, String(record.createdAt), record.id]);
     return record;
@@ -164,11 +172,11 @@ export class EndpointStore {
   }
 
   /** Ends the credential on every replica at once (SB-59). False when it was not active. */
-  async revoke(id: string): Promise<boolean> {
+  async revoke({ id, agent }: OfAgent): Promise<boolean> {
     const key = endpointKey(id);
     const now = Date.now();
     // What follows from the end is found again after a crash, since this comes first.
-    await this.endBy(id, now);
+    await this.endBy({ id, agent }, now);
     const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(now)], { durable: true });
     if (first !== 1) return false;
     const hash = await this.#redis.run(key, ["HGET", key, "hash"]);
@@ -183,24 +191,28 @@ export class EndpointStore {
   }
 
   /** Notes that an endpoint has to be ended, or looked at again, at a time in milliseconds since the epoch. */
-  async endBy(id: string, at: number): Promise<void> {
-    await this.#redis.run(ENDING_ENDPOINTS_KEY, ["ZADD", ENDING_ENDPOINTS_KEY, String(at), id]);
+  async endBy(endpoint: OfAgent, at: number): Promise<void> {
+    const entry = ["ZADD", ENDING_ENDPOINTS_KEY, String(at), memberOf(endpoint)];
+    await this.#redis.run(ENDING_ENDPOINTS_KEY, entry);
   }
 
-  /** Ids of endpoints whose end is due, the longest due first. */
-  async ending(limit: number): Promise<string[]> {
+  /** Endpoints whose end is due, the longest due first. */
+  async ending(limit: number): Promise<OfAgent[]> {
     const range = ["-inf", String(Date.now()), "LIMIT", "0", String(limit)];
-    const ids = await this.#redis.run(ENDING_ENDPOINTS_KEY, [
+    const members = await this.#redis.run(ENDING_ENDPOINTS_KEY, [
       "ZRANGEBYSCORE",
       ENDING_ENDPOINTS_KEY,
       ...range,
     ]);
-    return (Array.isArray(ids) ? ids : []).map(String);
+    return (Array.isArray(members) ? members : []).map((member) => {
+      const [agent = "", id = ""] = String(member).split("/");
+      return { agent, id };
+    });
   }
 
   /** Everything that follows from the end of an endpoint has been done. */
-  async ended(id: string): Promise<void> {
-    await this.#redis.run(ENDING_ENDPOINTS_KEY, ["ZREM", ENDING_ENDPOINTS_KEY, id]);
+  async ended(endpoint: OfAgent): Promise<void> {
+    await this.#redis.run(ENDING_ENDPOINTS_KEY, ["ZREM", ENDING_ENDPOINTS_KEY, memberOf(endpoint)]);
   }
 
   async delete(id: string): Promise<void> {

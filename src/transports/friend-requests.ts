@@ -3,6 +3,7 @@ import { BatonError } from "../domain/errors.ts";
 import { bearerToken } from "../identity/authenticate.ts";
 import { FriendRequestRefused, type FriendRequests, REFUSALS } from "../service/friend-requests.ts";
 import { readBody } from "./body.ts";
+import { clientAddress } from "./forwarded.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
 import { respond } from "./respond.ts";
 
@@ -45,7 +46,7 @@ export function createFriendRequestHandler(options: FriendRequestHandlerOptions)
       throw new BatonError("MethodNotAllowed", `only ${method} is served here`);
     }
     try {
-      const waitMs = await options.admit(request.socket.remoteAddress ?? "");
+      const waitMs = await options.admit(clientAddress(request));
       if (waitMs > 0) {
         const retryAfter = Math.ceil(waitMs / 1000);
         throw new FriendRequestRefused("rate_limited", "too many requests", { retryAfter });

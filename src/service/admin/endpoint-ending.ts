@@ -17,6 +17,9 @@ export interface EndpointEndingOptions {
  */
 const LATE_SEND_MS = 15_000;
 const BATCH = 100;
+const SYSTEM = "system";
+const REVOKED = "The endpoint that sent this work was revoked.";
+const EXPIRED = "The endpoint that sent this work reached its expiry.";
 
 /**
  * The end of an endpoint and everything that follows from it: the credential is dead, streams close, open todos are
@@ -32,7 +35,7 @@ export class EndpointEnding {
 
   /** Revokes; answers how many todos were dead-lettered, or undefined where the endpoint had been revoked before. */
   async revoke(record: EndpointRecord, actor: string): Promise<number | undefined> {
-    if (!(await this.#options.endpoints.revoke(record.id))) return undefined;
+    if (!(await this.#options.endpoints.revoke(record))) return undefined;
     this.#options.onEnded(record.id, "dead");
     return this.#follow(record, actor);
   }
@@ -40,18 +43,20 @@ export class EndpointEnding {
   /** Ends an endpoint whose time has come, without waiting for the sweep. */
   async expire(id: string): Promise<void> {
     const record = await this.#options.endpoints.get(id);
-    if (record?.expiresAt !== undefined && record.expiresAt <= Date.now())
-      await this.revoke(record, "system");
+    if (record?.expiresAt !== undefined && record.expiresAt <= Date.now()) await this.revoke(record, SYSTEM);
   }
 
   /** Ends what is due, on behalf of nobody. Any number of replicas may do it. */
   async settle(): Promise<void> {
-    const { endpoints } = this.#options;
-    for (const id of await endpoints.ending(BATCH)) {
-      const record = await endpoints.get(id);
-      if (record === undefined) await endpoints.ended(id);
-      else if (record.revokedAt === undefined) await this.revoke(record, "system");
-      else await this.#follow(record, "system");
+    const { endpoints, todos } = this.#options;
+    for (const endpoint of await endpoints.ending(BATCH)) {
+      const record = await endpoints.get(endpoint.id);
+      if (record === undefined) {
+        // The record was deleted before all of this was done; what it sent is still there.
+        await todos.revokeOwner(endpoint.agent, endpoint.id, agentText(REVOKED), SYSTEM);
+        await endpoints.ended(endpoint);
+      } else if (record.revokedAt === undefined) await this.revoke(record, SYSTEM);
+      else await this.#follow(record, SYSTEM);
     }
   }
 
@@ -59,16 +64,14 @@ export class EndpointEnding {
     const { endpoints, grants, todos } = this.#options;
     if (record.friend !== undefined) await grants.revoke(record.friend.grantId, actor);
     const expired = record.expiresAt !== undefined && record.expiresAt <= Date.now();
-    const why = agentText(
-      `The endpoint that sent this work ${expired ? "reached its expiry" : "was revoked"}.`,
-    );
+    const why = agentText(expired ? EXPIRED : REVOKED);
     const deadLettered = await todos.revokeOwner(record.agent, record.id, why, actor);
     // The events of those todos are on their way to the streams, which may end only now (SB-27).
     await endpoints.announceEnd(record.id);
     this.#options.onEnded(record.id, "ended");
     const lateUntil = (record.revokedAt ?? Date.now()) + LATE_SEND_MS;
-    if (lateUntil > Date.now()) await endpoints.endBy(record.id, lateUntil);
-    else await endpoints.ended(record.id);
+    if (lateUntil > Date.now()) await endpoints.endBy(record, lateUntil);
+    else await endpoints.ended(record);
     return deadLettered;
   }
 }

@@ -105,7 +105,7 @@ export function createGrantService(options: GrantServiceOptions): Handlers<typeo
       const change = await grants.approve(grant.id, approval, call.caller.name);
       if (change !== "ok") {
         await endpoints.delete(endpoint.id);
-        await endpoints.ended(endpoint.id);
+        await endpoints.ended(endpoint);
         throw refusal(change);
       }
       return create(ApproveGrantResponseSchema, { grant: await after(grant.id, call) });
