@@ -28,7 +28,8 @@ export async function fuzz(target: Target, world: World, options: FuzzOptions): 
         const failed = outcomes.findIndex(({ status }) => status === "rejected");
         const outcome = outcomes[failed];
         if (outcome?.status === "rejected") {
-          throw new Error(`${target.name}: ${shown(inputs[failed])}`, { cause: outcome.reason });
+          const { reason } = outcome;
+          throw new Error(`${target.name}: ${String(reason)}: ${shown(inputs[failed])}`, { cause: reason });
         }
         if (strays.length > 0)
           throw new Error(`${target.name}: an error that nobody handled`, { cause: strays.shift() });

@@ -27,7 +27,7 @@ export class RawGrpc {
     if (this.#session.closed || this.#session.destroyed) this.#session = this.#open();
     const stream = this.#session.request({ ":method": "POST", ":path": path, te: "trailers", ...headers });
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("no answer within 5 s")), 5_000);
+      const timer = setTimeout(() => reject(new Error("no answer within 30 s")), 30_000);
       let head: Record<string, unknown> = {};
       let trailers: Record<string, unknown> = {};
       stream.on("response", (received) => {

@@ -34,7 +34,7 @@ class Sink extends Duplex {
 }
 
 /** Longest time for one answer, in milliseconds: nothing that is tried has a reason to wait. */
-const HANG_MS = 5_000;
+const HANG_MS = 30_000;
 
 /** Resolves with the answer, or with undefined where no handler took the request. Rejects when the answer never ends. */
 export async function inject(
