@@ -6,6 +6,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAULT_TEXT, type Fault, type RouteName } from "../../examples/openwop-host/faults.ts";
 import { type OpenWopHost, startOpenWopHost } from "../../examples/openwop-host/host.ts";
+import { type StreamResponse, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { TaskFeed } from "../../src/store/task-feed.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
 import { eventually, type Json, RpcClient, sleep } from "./rpc.ts";
@@ -27,6 +29,8 @@ function random(seed: number): (below: number) => number {
 
 interface Scene {
   readonly host: OpenWopHost;
+  /** Every event of a task, from the log that all subscribers are fed from. */
+  log(taskId: string): Promise<StreamResponse[]>;
   readonly client: RpcClient;
   /** Another replica, or the same gateway. */
   readonly other: RpcClient;
@@ -105,6 +109,17 @@ async function journey(scene: Scene, faults: (step: number) => void | Promise<vo
   expect(collapsed, "no state twice in a row").toEqual(states);
   expect(states.at(-1)).toBe("TASK_STATE_COMPLETED");
   expect(seen.join(), "nothing of the host's errors").not.toContain(FAULT_TEXT);
+  const log = await scene.log(task.id);
+  const logged = log.flatMap(({ payload }) =>
+    payload.case === "statusUpdate" ? [payload.value.status?.state] : [],
+  );
+  const { SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
+  const rounds = [INPUT_REQUIRED, WORKING, INPUT_REQUIRED, WORKING, COMPLETED];
+  expect(logged.filter((state) => state !== SUBMITTED)).toEqual([WORKING, ...rounds]);
+  const made = log.flatMap(({ payload }) =>
+    payload.case === "artifactUpdate" ? [payload.value.artifact?.artifactId] : [],
+  );
+  expect(made, "each artifact once").toEqual(["plan", "build", "output-result"]);
 }
 
 /** Collects the status updates of a task to its end, over as many streams as it takes. */
@@ -137,9 +152,11 @@ function rows(major: 1 | 2): void {
   let host: OpenWopHost;
   let gateways: TestGateway[];
   let token: string;
+  let feed: TaskFeed;
 
   beforeAll(async () => {
     redis = await startTestRedis();
+    feed = new TaskFeed(await redis.connect());
     host = await startOpenWopHost();
     const document = () => ({
       agents: {
@@ -158,6 +175,7 @@ function rows(major: 1 | 2): void {
     token = (await gateways[0]?.vend({})) ?? "";
   });
   afterAll(async () => {
+    feed.close();
     for (const gateway of gateways) await gateway.stop();
     await host.stop();
     await redis.stop();
@@ -172,6 +190,7 @@ function rows(major: 1 | 2): void {
       const pick = random(seed * 2 + major);
       const scene = {
         host,
+        log: async (taskId: string) => (await feed.read("journey", taskId, 0)).map(({ message }) => message),
         client: new RpcClient(first.url, token),
         other: new RpcClient(second.url, token),
         pick,
