@@ -1,6 +1,7 @@
 import type { Config } from "../config/schema.ts";
 import type { EgressClient } from "../egress/index.ts";
 import type {
+  Admission,
   HostLimits,
   LaneHead,
   LaneState,
@@ -37,6 +38,11 @@ export interface LaneWorkerOptions {
 
 /** A wait so short that the lane is kept for it, in milliseconds. */
 const SHORT_WAIT_MS = 250;
+/** How long a host is taken for well after it was, in milliseconds. */
+const WELL_MS = 250;
+const MAX_WELL = 10_000;
+/** What a probe of the breaker may take beyond its request, in milliseconds. */
+const PROBE_MARGIN_MS = 5000;
 
 /**
  * Delivers the pushes of lanes: one at a time in each lane, in order. A lane is left as soon as it is empty or has to
@@ -49,6 +55,8 @@ export class LaneWorker {
   readonly #retry: RetryPolicy;
   readonly #timeoutMs: number;
   readonly #active = new Map<string, AbortController>();
+  /** Hosts that were found well a moment ago, and until when that is believed. */
+  readonly #well = new Map<string, number>();
   #stopping = false;
 
   constructor(options: LaneWorkerOptions) {
@@ -99,8 +107,13 @@ export class LaneWorker {
     try {
       const { lanes, holder } = this.#options;
       let state = await lanes.take(agent, turn, holder);
+      let opened: OpenedSecret | undefined;
       while (state.kind === "head") {
-        const settlement = await this.#work(agent, state, controller.signal);
+        const { sealed, config } = state;
+        if (opened?.sealed !== sealed || opened.url !== config.url) {
+          opened = { sealed, url: config.url, secret: this.#secretOf(agent, state) };
+        }
+        const settlement = await this.#work(agent, state, opened.secret, controller.signal);
         state = await lanes.settle(agent, turn.ref, holder, state.seq, settlement);
         if (state.kind === "waiting") return "waitMs" in settlement ? settlement.waitMs : 0;
       }
@@ -111,12 +124,16 @@ export class LaneWorker {
   }
 
   /** One push, as far as it can be brought now. */
-  async #work(agent: string, head: LaneHead, signal: AbortSignal): Promise<Settlement> {
-    const { settings, metrics, lanes } = this.#options;
+  async #work(
+    agent: string,
+    head: LaneHead,
+    secret: PushSecret | FailureReason,
+    signal: AbortSignal,
+  ): Promise<Settlement> {
+    const { settings, metrics } = this.#options;
     if (this.#stopping) return { verb: "wait", waitMs: 0, reserved: head.reserved };
     if (Date.now() - head.committedAt > settings.expirySeconds * 1000)
       return this.#giveUp(agent, head, "expired");
-    const secret = this.#secretOf(agent, head);
     if (typeof secret === "string") return this.#giveUp(agent, head, secret);
     const request = this.#requestOf(agent, head, secret);
     if (request === undefined) return this.#giveUp(agent, head, "unsendable");
@@ -128,12 +145,7 @@ export class LaneWorker {
     }
     let result: "good" | "bad" | "slow" = "bad";
     try {
-      const admission = await lanes.admit(
-        head.config.host,
-        this.#hostLimits,
-        head.reserved,
-        this.#timeoutMs + 5000,
-      );
+      const admission = await this.#admit(head);
       if (admission.kind === "open") {
         metrics.count("baton_push_held_back_total", { cause: "breaker" });
         return {
@@ -170,10 +182,30 @@ export class LaneWorker {
     }
   }
 
+  /** Asks the limiter and the breaker; without a limit, a host that is well is asked about only now and then. */
+  async #admit(head: LaneHead): Promise<Admission> {
+    const { host } = head.config;
+    const isLimited = this.#hostLimits.perSecond > 0;
+    if (!isLimited && (this.#well.get(host) ?? 0) > performance.now()) return { kind: "go", failures: 0 };
+    const { lanes } = this.#options;
+    const answer = await lanes.admit(
+      host,
+      this.#hostLimits,
+      head.reserved,
+      this.#timeoutMs + PROBE_MARGIN_MS,
+    );
+    if (!isLimited && answer.kind === "go" && answer.failures === 0) {
+      if (this.#well.size >= MAX_WELL) this.#well.clear();
+      this.#well.set(host, performance.now() + WELL_MS);
+    }
+    return answer;
+  }
+
   async #tellBreaker(head: LaneHead, outcome: AttemptOutcome, failuresBefore: number): Promise<void> {
     if (outcome.kind === "interrupted") return;
     const down = outcome.kind === "failed" && outcome.receiverDown;
     if (!down && failuresBefore === 0) return;
+    this.#well.delete(head.config.host);
     const answer = await this.#options.lanes.tell(head.config.host, this.#hostLimits, !down);
     if (answer.kind === "open") {
       this.#options.log.warn({ host: head.config.host, forMs: answer.waitMs }, "push receiver is left alone");
@@ -242,6 +274,13 @@ export class LaneWorker {
       return undefined;
     }
   }
+}
+
+/** A credential as opened for one stay in a lane; opened anew where it was replaced. */
+interface OpenedSecret {
+  readonly sealed: string;
+  readonly url: string;
+  readonly secret: PushSecret | FailureReason;
 }
 
 function waitOf(state: LaneState): number | undefined {

@@ -96,8 +96,8 @@ export function createPush(options: PushOptions): Push {
     ...(options.resolver === undefined ? {} : { resolver: options.resolver }),
   }));
   const keepMs = settings.replaySeconds * 1000;
-  // Longer than an attempt can take, so that a lease never ends under a living worker.
-  const leaseMs = timeoutMs * 1.5 + 2000;
+  // Longer than waiting for a slot and an attempt can take together, so that no lease ends under a living worker.
+  const leaseMs = timeoutMs * 1.5 + 3000;
   const lanes = new PushLaneStore(redis, {
     depth: settings.laneDepth,
     leaseMs,

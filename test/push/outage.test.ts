@@ -150,7 +150,7 @@ describe("leases", () => {
     if (turn === undefined) throw new Error("no lane");
     expect(await lanes.take(agent, turn, "first")).toMatchObject({ kind: "head", seq: 1 });
     expect(await lanes.take(agent, turn, "second")).toMatchObject({ kind: "busy" });
-    await quiet(2300);
+    await quiet(3300);
     // The sweep starts a new turn for a lane whose holder is gone, and the old job is out of date.
     const [next] = await lanes.due(agent);
     expect(next).toEqual({ ref: "ref-1", gen: turn.gen + 1 });

@@ -34,5 +34,6 @@ if A.verb == 'dead' then
     tonumber(A.ttl), tonumber(A.deadlimit))
 end
 redis.call('LPOP', entries_key(A.ref))
-redis.call('HDEL', key, 'n', 'slot', 'first', 'note')
-return head_of(A.ref, A.holder, tonumber(A.lease), tonumber(A.keep))
+if lane.n or lane.slot then redis.call('HDEL', key, 'n', 'slot', 'first', 'note') end
+lane.n, lane.slot, lane.first = nil, nil, nil
+return head_of(A.ref, lane, A.holder, tonumber(A.lease), tonumber(A.keep))

@@ -4,10 +4,10 @@
 -- @args ref gen holder lease keep
 -- @include wire retry_metadata task push
 
-local lane = redis.call('HMGET', lane_key(A.ref), 'gen', 'on', 'holder', 'until')
-if lane[1] ~= A.gen or lane[2] ~= '1' then return { 'stale' } end
-if lane[3] and lane[3] ~= A.holder then
-  local left = tonumber(lane[4]) - now
+local lane = pairs_of(redis.call('HGETALL', lane_key(A.ref)))
+if lane.gen ~= A.gen or lane.on ~= '1' then return { 'stale' } end
+if lane.holder and lane.holder ~= A.holder then
+  local left = tonumber(lane['until']) - now
   if left > 0 then return { 'busy', left } end
 end
-return head_of(A.ref, A.holder, tonumber(A.lease), tonumber(A.keep))
+return head_of(A.ref, lane, A.holder, tonumber(A.lease), tonumber(A.keep))

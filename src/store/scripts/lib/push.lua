@@ -132,9 +132,8 @@ local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
 end
 
 -- What a worker needs for the next delivery of a lane that it holds: {'head', ...}, or {'empty'} where there is none
--- and the lane has come to rest, or {'gone'} where the config was deleted.
-local function head_of(ref, holder, lease, keep)
-  local lane = pairs_of(redis.call('HGETALL', lane_key(ref)))
+-- and the lane has come to rest, or {'gone'} where the config was deleted. `lane` is the lane's hash.
+local function head_of(ref, lane, holder, lease, keep)
   if not lane.task then return { 'gone' } end
   local entry = redis.call('LINDEX', entries_key(ref), 0)
   if not entry then
@@ -148,8 +147,11 @@ local function head_of(ref, holder, lease, keep)
     return { 'gone' }
   end
   local seq, ms, version, bytes = split_entry(entry)
-  redis.call('HSET', lane_key(ref), 'holder', holder, 'until', now + lease)
-  redis.call('ZADD', LANES, now + lease, ref)
+  -- Written at most once a second: a lease is that much longer than an attempt can take.
+  if lane.holder ~= holder or tonumber(lane['until']) - now < lease - 1000 then
+    redis.call('HSET', lane_key(ref), 'holder', holder, 'until', now + lease)
+    redis.call('ZADD', LANES, now + lease, ref)
+  end
   redis.call('ZADD', AGES, ms, ref)
   return { 'head', lane.task, config, redis.call('GET', secret_key(ref)) or '', seq, ms, version, bytes,
     lane.n or '0', lane.slot or '', lane.first or '' }
