@@ -66,8 +66,10 @@ describe("the log", () => {
         permanent: true,
       });
       // A fault of our own: a record that is not one.
-      await redis.ask("SET", "baton:{default}:task:td_broken", "SECRET-PAYLOAD in the store");
-      const broken = await sender.get("td_broken").catch((error) => error as Error);
+      const history = `baton:{default}:task:${id}:history`;
+      await redis.ask("DEL", history);
+      await redis.ask("HSET", history, "SECRET-PAYLOAD", "in the store");
+      const broken = await sender.get(id).catch((error) => error as Error);
       expect(String(broken)).toContain("internal error");
       expect(String(broken)).not.toMatch(/WRONGTYPE|SECRET/);
       // And the store goes away under a call.

@@ -218,9 +218,12 @@ export class Rig {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  async audit(id?: string): Promise<AuditEntry[]> {
-    const entries = (await this.run("XRANGE", this.key("audit"), "-", "+")) as [Buffer, Buffer[]][];
-    return entries
+  /** Entries of the agent, or of one todo, oldest first. `newest`: looks no further back than that many. */
+  async audit(id?: string, newest?: number): Promise<AuditEntry[]> {
+    const count = newest === undefined ? [] : ["COUNT", String(newest)];
+    const reply = await this.run("XREVRANGE", this.key("audit"), "+", "-", ...count);
+    return (reply as [Buffer, Buffer[]][])
+      .reverse()
       .map(([, fields]) => {
         const pairs = Array.from({ length: fields.length / 2 }, (_, i) => [
           String(fields[2 * i]),

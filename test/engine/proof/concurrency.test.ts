@@ -104,7 +104,7 @@ describe("two gateway processes on one Redis", () => {
           expect(complete.status).toBe("fulfilled");
         }
         outcomes.set(String(state), (outcomes.get(String(state)) ?? 0) + 1);
-        const ends = (await fleet.rig.audit(id)).filter(({ to }) => to === "done" || to === "canceled");
+        const ends = (await fleet.rig.audit(id, 200)).filter(({ to }) => to === "done" || to === "canceled");
         expect(ends).toHaveLength(1);
         expect(await fleet.rig.log(id)).toEqual({ count: 3, last: 3 });
       });
