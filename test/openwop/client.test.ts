@@ -3,7 +3,12 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/backends/openwop/client/answers.ts";
 import { OpenWopClient } from "../../src/backends/openwop/client/client.ts";
-import { HostRefusal, HostUnreachable } from "../../src/backends/openwop/client/errors.ts";
+import {
+  didNothing,
+  HostRefusal,
+  HostUnreachable,
+  isFinal,
+} from "../../src/backends/openwop/client/errors.ts";
 import { readEvents } from "../../src/backends/openwop/client/event-stream.ts";
 import { runPath } from "../../src/backends/openwop/client/run-path.ts";
 
@@ -124,6 +129,26 @@ describe("calls", () => {
     const began = Date.now();
     await expect(client.readRun("k", "r")).rejects.toMatchObject({ retryAfterMs: 30_000 });
     expect(Date.now() - began).toBeLessThan(500);
+  });
+
+  it("OW-20 after a try that may have been carried out, a refusal of the next one settles nothing", async () => {
+    let count = 0;
+    answer = (_request, response) => {
+      count++;
+      if (count === 1) response.destroy();
+      else json(response, 429, { error: "rate_limited" }, { "retry-after": "30" });
+    };
+    const error = await client.resolveInterrupt("k", "r", "n", {}, "key").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(HostUnreachable);
+    expect(didNothing(error)).toBe(false);
+    expect(isFinal(error)).toBe(false);
+    count = 1;
+    const plain = await client.resolveInterrupt("k", "r", "n", {}, "key").catch((thrown: unknown) => thrown);
+    expect(didNothing(plain)).toBe(true);
+    expect(isFinal(plain)).toBe(false);
+    answer = (_request, response) => json(response, 409, { error: "interrupt_already_resolved" });
+    const final = await client.resolveInterrupt("k", "r", "n", {}, "key").catch((thrown: unknown) => thrown);
+    expect(isFinal(final)).toBe(true);
   });
 
   it("a host that hangs is given up on in time", async () => {

@@ -14,6 +14,8 @@ import { eventually, type Json, RpcClient, sleep } from "./rpc.ts";
 import { openwopAgent } from "./setup.ts";
 
 const SEEDS = Number(process.env.FAULT_SEEDS ?? 10);
+/** The first seed: to repeat one. */
+const FIRST = Number(process.env.FAULT_FIRST_SEED ?? 1);
 const TIMEOUT = 60_000 + SEEDS * 6000;
 
 /** Small, repeatable random numbers (mulberry32). */
@@ -184,7 +186,7 @@ function rows(major: 1 | 2): void {
   async function scenes(work: (scene: Scene, seed: number) => Promise<void>): Promise<void> {
     const [first, second] = gateways;
     if (first === undefined || second === undefined) throw new Error("no gateways");
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (let seed = FIRST; seed < FIRST + SEEDS; seed++) {
       host.faults.clear();
       Object.assign(host.state.engine.options, { legacyTwins: false, bareSuspensions: false });
       const pick = random(seed * 2 + major);

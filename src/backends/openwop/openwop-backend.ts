@@ -23,7 +23,7 @@ import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../../store/tasks
 import type { Agent, Backend, CancelInput, RefreshInput, ReplyInput, StartInput } from "../backend.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
 import type { CreateRun } from "./client/client.ts";
-import { didNothing, HostRefusal } from "./client/errors.ts";
+import { didNothing, HostRefusal, isFinal } from "./client/errors.ts";
 import { Followers } from "./followers.ts";
 import { clientError } from "./host-faults.ts";
 import type { HostLink } from "./host-link.ts";
@@ -67,7 +67,7 @@ export class OpenWopBackend implements Backend {
       sync: this.#sync,
       holder: this.#holder,
       finish: async (intent) => {
-        await this.#make(intent.storedKey, intent, 0);
+        await this.#make(intent.storedKey, intent, 0, false);
       },
       onError,
     });
@@ -118,11 +118,8 @@ export class OpenWopBackend implements Backend {
       const result = await this.#runs.intend(agent.name, intent, this.followers.leaseMs);
       if (result.kind === "mismatch") throw messageIdReused();
       if (result.kind === "replayed") return result.snapshot;
-      const made = await this.#make(
-        storedKey,
-        result.kind === "open" ? result.intent : intent,
-        historyLength,
-      );
+      const isNew = result.kind === "new";
+      const made = await this.#make(storedKey, isNew ? intent : result.intent, historyLength, isNew);
       if (made !== undefined) return made;
     }
     throw new BatonError("Unavailable", "the work could not be started; try again");
@@ -156,7 +153,8 @@ export class OpenWopBackend implements Backend {
       const token = credentials.token(credentials.nameFor(caller));
       await client.resolveInterrupt(token, taskId, answer.nodeId, answer.value, key);
     } catch (error) {
-      if (didNothing(error)) await this.#runs.dropMessage(agent.name, taskId, viewer, message);
+      const settled = check.kind === "pending" ? isFinal(error) : didNothing(error);
+      if (settled) await this.#runs.dropMessage(agent.name, taskId, viewer, message);
       if (error instanceof HostRefusal && error.status >= 404) await this.#settle(taskId);
       throw clientError(error, "resolve", taskId);
     }
@@ -191,11 +189,15 @@ export class OpenWopBackend implements Backend {
     await this.#settle(taskId, false);
   }
 
-  /** Asks the host for the run; undefined where the intent went away meanwhile. */
+  /**
+   * Asks the host for the run; undefined where the intent went away meanwhile. `isNew`: nobody asked before, so a refusal
+   * of this time settles it.
+   */
   async #make(
     storedKey: string,
     intent: RunIntent,
     historyLength: number,
+    isNew: boolean,
   ): Promise<TaskSnapshot | undefined> {
     const { agent, client, credentials } = this.#link;
     let made: { runId: string; status: string };
@@ -204,7 +206,7 @@ export class OpenWopBackend implements Backend {
       const token = credentials.token(intent.credential);
       made = await client.createRun(token, body, intent.idempotencyKey, intent.trace);
     } catch (error) {
-      if (didNothing(error)) await this.#runs.drop(agent, storedKey);
+      if (isNew ? didNothing(error) : isFinal(error)) await this.#runs.drop(agent, storedKey);
       throw clientError(error, "create", "");
     }
     // Whatever else the run already is comes with its events, once each.

@@ -11,7 +11,7 @@ import {
   runStatusSchema,
   snapshotSchema,
 } from "./answers.ts";
-import { HostRefusal, HostUnreachable, isTransient, retryDelay } from "./errors.ts";
+import { didNothing, HostRefusal, HostUnreachable, isTransient, retryDelay } from "./errors.ts";
 import { readEvents } from "./event-stream.ts";
 import { type HostMajor, runPath } from "./run-path.ts";
 
@@ -196,16 +196,21 @@ export class OpenWopClient {
     return checked.data;
   }
 
-  /** Tries again what may succeed, within the budget; what the host asks to wait longer for is given up at once. */
+  /**
+   * Tries again what may succeed, within the budget; what the host asks to wait longer for is given up at once. Where an
+   * earlier try may have been carried out, the last one's refusal does not say that nothing was.
+   */
   async #retrying<T>(work: () => Promise<T>): Promise<T> {
     const until = Date.now() + this.#options.budgetMs;
+    let doubtful = false;
     for (let attempt = 0; ; attempt++) {
       try {
         return await work();
       } catch (error) {
         if (!isTransient(error)) throw error;
+        doubtful ||= !didNothing(error);
         const delay = retryDelay(error, attempt, RETRY_CAP_MS);
-        if (Date.now() + delay >= until) throw error;
+        if (Date.now() + delay >= until) throw doubtful ? new HostUnreachable(false, error) : error;
         await new Promise((resolve) => setTimeout(resolve, delay));
       }
     }

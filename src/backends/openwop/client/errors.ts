@@ -33,10 +33,18 @@ export function isTransient(error: unknown): boolean {
   return error.status === 429 || error.status >= 500 || error.code === "idempotency_in_flight";
 }
 
-/** Whether the host surely did nothing of what was asked. */
+/** Whether the host surely did nothing of what was asked this time. */
 export function didNothing(error: unknown): boolean {
   if (error instanceof HostUnreachable) return error.refused;
   return error instanceof HostRefusal && error.status < 500 && error.code !== "idempotency_in_flight";
+}
+
+/**
+ * Whether the host will not do it however often it is asked: then what an earlier try may have done is settled, too. A
+ * refused credential is not that: the operator may put another in its place.
+ */
+export function isFinal(error: unknown): boolean {
+  return error instanceof HostRefusal && error.status !== 401 && !isTransient(error);
 }
 
 /** How long until the next try, in milliseconds: what the host asked for, else doubling with jitter. */
