@@ -12,6 +12,8 @@ interface Wish {
   node: RedisNode | undefined;
   /** It was subscribed before, so messages may be missing. */
   lived: boolean;
+  /** It is being brought to its owner; see {@link ChannelHub} for the answer. */
+  placing: Promise<boolean> | undefined;
 }
 
 export interface ChannelHubOptions {
@@ -59,13 +61,14 @@ export class ChannelHub {
       const receive = (payload: Buffer) => {
         for (const each of listeners) each(payload);
       };
-      wish = { listeners, receive, node: undefined, lived: false };
+      wish = { listeners, receive, node: undefined, lived: false, placing: undefined };
       this.#wishes.set(channel, wish);
     }
     wish.listeners.add(listener);
     const until = Date.now() + withinMs;
     while (wish.node === undefined) {
-      await this.reconcile();
+      // Only this one: a look at all the others would make each new stream dearer than the one before.
+      await this.#place(channel, wish);
       if (wish.node !== undefined) return;
       if (this.#closed || Date.now() >= until) {
         await this.unsubscribe(channel, listener);
@@ -92,6 +95,7 @@ export class ChannelHub {
     }
     this.#running = this.#rounds().finally(() => {
       this.#running = undefined;
+      if (this.#again && !this.#closed) void this.reconcile();
     });
     return this.#running;
   }
@@ -111,8 +115,15 @@ export class ChannelHub {
     if (restored) for (const callback of this.#reconnected) callback();
   }
 
-  /** True where a channel that had been live is live again. */
-  async #place(channel: string, wish: Wish): Promise<boolean> {
+  /** Brings a channel to its owner; true where it had been live and is live again. */
+  #place(channel: string, wish: Wish): Promise<boolean> {
+    wish.placing ??= this.#placeNow(channel, wish).finally(() => {
+      wish.placing = undefined;
+    });
+    return wish.placing;
+  }
+
+  async #placeNow(channel: string, wish: Wish): Promise<boolean> {
     const owner = this.#options.topology.ownerOf(channel);
     if (owner === undefined) return false;
     try {
