@@ -458,6 +458,15 @@ it("A2A-115 times are UTC with three fraction digits, whatever is asked", async 
   for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
+it("FR-65 a body that names something else than the path is refused, whatever it is", async () => {
+  const id = await started();
+  for (const other of ["other", 7, true, [id], { toString: id }, { toString: null }, { valueOf: 1 }]) {
+    const answer = await ask("POST", `/tasks/${id}:cancel`, { body: { id: other } });
+    expect([answer.status, answer.json.error.details[1].fieldViolations[0].field]).toEqual([400, "id"]);
+  }
+  expect((await ask("GET", `/tasks/${id}`)).json.status.state).toBe("TASK_STATE_SUBMITTED");
+});
+
 it("A2A-132, A2A-133 what expects no answer, or many, is refused and does nothing", async () => {
   const before = (await ask("GET", "/tasks")).json.totalSize;
   const notification = { jsonrpc: "2.0", method: "SendMessage", params: send() };

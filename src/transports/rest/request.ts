@@ -24,7 +24,7 @@ export function requestJson(
     if (chain === undefined || field === undefined) continue;
     const value = textValue(field, raw.map(decodeSegment).join("/"));
     const given = getAt(json, chain);
-    if (given !== undefined && given !== null && given !== "" && String(given) !== String(value)) {
+    if (given !== undefined && given !== null && given !== "" && !isSame(given, value)) {
       throw invalidParams({ field: jsonPath(chain), description: "differs from the path" });
     }
     setAt(json, chain, value);
@@ -32,6 +32,11 @@ export function requestJson(
   // With a whole-request body there is nothing left for the query to say.
   if (route.body !== "*") applyQuery(route, query, json);
   return json;
+}
+
+/** Objects are never asked for their text: a peer may send one whose `toString` is no function. */
+function isSame(given: JsonValue, value: JsonValue): boolean {
+  return typeof given !== "object" && String(given) === String(value);
 }
 
 function bodyJson(route: RestRoute, text: string): JsonObject {
