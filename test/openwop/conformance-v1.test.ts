@@ -63,6 +63,7 @@ describe("a2a-card-runtime-consistency", () => {
     expect(plain.protocolVersion).toMatch(/^0\.3/);
     expect(typeof plain.url).toBe("string");
     expect(plain.skills[0].id).toBe("conformance-approval");
+    expect(await (await fetch(`${gateway.url}/v1/a2a/agent.json`)).json()).toEqual(plain);
   });
 });
 
