@@ -90,9 +90,8 @@ export class IdTokens {
   #issuerOf(token: string): Issuer {
     if (token.length > MAX_TOKEN) throw new IdTokenRefused("the token is too long");
     try {
-      const { alg, typ } = decodeProtectedHeader(token);
+      const { typ } = decodeProtectedHeader(token);
       if (typ !== undefined && typ.toLowerCase() !== "jwt") throw new IdTokenRefused("not an ID token");
-      if (alg === undefined || !ALGORITHMS.includes(alg)) throw new IdTokenRefused("algorithm not accepted");
       const { iss } = decodeJwt(token);
       const issuer = this.#issuers.find((each) => each.issuer === iss);
       if (issuer === undefined) throw new IdTokenRefused("the issuer is not trusted");

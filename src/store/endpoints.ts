@@ -66,6 +66,9 @@ export interface MintedCredential {
 const CREDENTIAL = /^sbk_[A-Za-z0-9_-]{43}$/;
 const PREFIX_LENGTH = 12;
 
+/** How long whoever revokes an endpoint has for what follows before a sweep takes it over, in milliseconds. */
+const TAKE_OVER_MS = 2000;
+
 /** Hashing at rest needs no salt or slowness: the credential has 256 bits of its own. */
 export function credentialHash(credential: string): string {
   return createHash("sha256").update(credential).digest("hex");
@@ -176,7 +179,7 @@ export class EndpointStore {
     const key = endpointKey(id);
     const now = Date.now();
     // What follows from the end is found again after a crash, since this comes first.
-    await this.endBy({ id, agent }, now);
+    await this.endBy({ id, agent }, now + TAKE_OVER_MS);
     const first = await this.#redis.run(key, ["HSETNX", key, "revoked", String(now)], { durable: true });
     if (first !== 1) return false;
     const hash = await this.#redis.run(key, ["HGET", key, "hash"]);

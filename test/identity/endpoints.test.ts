@@ -242,7 +242,7 @@ describe("the end of an endpoint", () => {
     const task = await send(credential);
     const drains = withToken(await gateway.vendWorker());
     await expect
-      .poll(async () => (await worker().getTodo({ id: task.id }, drains)).todo?.state, { timeout: 5000 })
+      .poll(async () => (await worker().getTodo({ id: task.id }, drains)).todo?.state, { timeout: 8000 })
       .toBe(TodoState.FAILED);
     expect((await endpoints.getEndpoint({ id })).endpoint?.revokedAt).toBeDefined();
   });
@@ -260,7 +260,7 @@ describe("the end of an endpoint", () => {
     await other.close();
     const drains = withToken(await gateway.vendWorker());
     await expect
-      .poll(async () => (await worker().getTodo({ id: task.id }, drains)).todo?.state, { timeout: 5000 })
+      .poll(async () => (await worker().getTodo({ id: task.id }, drains)).todo?.state, { timeout: 8000 })
       .toBe(TodoState.FAILED);
   });
 

@@ -100,6 +100,7 @@ describe("who is it", () => {
       .setExpirationTime("5m")
       .sign(new TextEncoder().encode("the public key, which everybody has"));
     await expect(tokens.verify(symmetric)).rejects.toBeInstanceOf(IdTokenRefused);
+    expect(issuer.asked).toEqual([]);
   });
 
   it("SB-61 a key that the token brings along is not used", async () => {
