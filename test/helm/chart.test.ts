@@ -247,7 +247,7 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
   });
 
   it.each(["the least", "trial with a Redis beside it"])("golden file: %s", (name) => {
-    const file = new URL(`golden/${name.replaceAll(" ", "-")}.yaml`, import.meta.url);
+    const file = new URL(`golden/${name.replaceAll(" ", "-")}.txt`, import.meta.url);
     // Helm gives the objects of one kind in no fixed order.
     const text = (rendered.get(name) ?? "")
       .split(/^---\n/m)
