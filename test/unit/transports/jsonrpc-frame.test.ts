@@ -139,11 +139,14 @@ describe("methods", () => {
     "toString",
     "",
     "hasOwnProperty",
-    "message/send",
   ])("A2A-136, FR-64 %j is -32601", async (method) => {
     const answer = await rpc(method, {});
     expect(answer.status).toBe(200);
     expect(answer.json).toMatchObject({ id: 1, error: { code: -32601 } });
+  });
+
+  it("A2A-19, A2A-20 a 0.3 name without a version asks for 0.3, which is not offered here", async () => {
+    expect((await rpc("message/send", {})).json).toMatchObject({ id: 1, error: { code: -32009 } });
   });
 
   it.each([7, null, {}, ["GetTask"]])("A2A-130 the method %j is -32600", async (method) => {
