@@ -4,15 +4,15 @@ import { toBinary } from "@bufbuild/protobuf";
 import { SendMessageRequestSchema, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RedisConnection } from "../../src/store/connection.ts";
 import { type TaskSnapshot, TaskStore } from "../../src/store/tasks.ts";
-import {
-  type AttemptRecord,
-  type CreateResult,
-  type Finish,
-  type Holder,
-  type NewTodo,
-  type TodoRecord,
-  TodoStore,
-} from "../../src/store/todos.ts";
+import type {
+  AttemptRecord,
+  CreateResult,
+  Finish,
+  Holder,
+  NewTodo,
+  TodoRecord,
+} from "../../src/store/todo-records.ts";
+import { TodoStore } from "../../src/store/todos.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
 import { agentSays, says, stateName } from "./client.ts";
 

@@ -19,7 +19,8 @@ import { readSecretKey, SecretBox } from "../../src/push/secret-box.ts";
 import { pushPrinters } from "../../src/server/push-printers.ts";
 import type { RedisConnection, RedisTarget } from "../../src/store/connection.ts";
 import type { PushVersion } from "../../src/store/push-configs.ts";
-import { type Claimed, type Holder, TodoStore } from "../../src/store/todos.ts";
+import type { Claimed, Holder } from "../../src/store/todo-records.ts";
+import { TodoStore } from "../../src/store/todos.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
 import { testAuthority } from "./receiver.ts";
 

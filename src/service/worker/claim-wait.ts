@@ -1,5 +1,6 @@
 import type { QueueBells } from "../../store/queue-bell.ts";
-import type { ClaimResult, Holder, TodoStore } from "../../store/todos.ts";
+import type { ClaimResult, Holder } from "../../store/todo-records.ts";
+import type { TodoStore } from "../../store/todos.ts";
 
 export interface ClaimWait {
   readonly todos: TodoStore;

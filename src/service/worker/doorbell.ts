@@ -1,6 +1,7 @@
 import type { QueueBells, Ring } from "../../store/queue-bell.ts";
 import type { RingGate } from "../../store/ring-gate.ts";
-import type { TodoRecord, TodoStore } from "../../store/todos.ts";
+import type { TodoRecord } from "../../store/todo-records.ts";
+import type { TodoStore } from "../../store/todos.ts";
 
 /** What a ring says: which todo, and one line about it. No payload, no lease (SB-73). */
 export interface DoorbellRing {

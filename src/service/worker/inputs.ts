@@ -10,7 +10,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller, Verb } from "../../domain/caller.ts";
 import { BatonError, type FieldViolation, invalidParams } from "../../domain/errors.ts";
-import type { Holder } from "../../store/todos.ts";
+import type { Holder } from "../../store/todo-records.ts";
 
 /** Longest lease, in milliseconds; a longer wish is clamped (SB-14). */
 const MAX_LEASE_MS = 86_400_000;

@@ -11,7 +11,7 @@ import {
 } from "../../../gen/baton/worker/v1/worker_pb.js";
 import { MessageSchema, SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type TodoState as StoredState, TODO_STATES } from "../../domain/todo.ts";
-import type { AttemptRecord, TodoRecord } from "../../store/todos.ts";
+import type { AttemptRecord, TodoRecord } from "../../store/todo-records.ts";
 
 const STATE: Readonly<Record<StoredState, TodoState>> = {
   pending: TodoState.PENDING,
