@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EndpointState } from "../../gen/baton/admin/v1/endpoint_pb.js";
 import { TodoState, WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
-import { A2AService, Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, MessageSchema, Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { WORK_VERBS } from "../../src/domain/caller.ts";
 import { connectRedis } from "../../src/store/connect-redis.ts";
 import type { RedisConnection } from "../../src/store/connection.ts";
 import { EndpointStore } from "../../src/store/endpoints.ts";
+import { TodoStore } from "../../src/store/todos.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
 import { sendEverywhere } from "./bindings.ts";
@@ -262,6 +264,37 @@ describe("the end of an endpoint", () => {
     await expect
       .poll(async () => (await worker().getTodo({ id: task.id }, drains)).todo?.state, { timeout: 8000 })
       .toBe(TodoState.FAILED);
+  });
+
+  it("SB-27 work that a replica took after the end, not knowing of it, is ended by a second look", async () => {
+    const { id } = await vend();
+    await endpoints.revokeEndpoint({ id });
+    const late = `td_${randomUUID()}`;
+    const parts = [{ content: { case: "text" as const, value: "late" } }];
+    await new TodoStore(direct).create("default", {
+      id: late,
+      owner: id,
+      scopes: [`e:${id}`],
+      queue: "default",
+      contextId: "c",
+      title: "late",
+      source: "",
+      kind: "",
+      assignee: "",
+      message: create(MessageSchema, { messageId: "m", role: Role.USER, parts }),
+      request: new Uint8Array(),
+      maxAttempts: 5,
+      messageKey: "m",
+      bodyHash: "h",
+      idempotencyKey: "",
+      historyLength: -1,
+      rejectWith: undefined,
+      actor: "test",
+    });
+    const drains = withToken(await gateway.vendWorker());
+    const state = async () => (await worker().getTodo({ id: late }, drains)).todo?.state;
+    expect(await state()).toBe(TodoState.PENDING);
+    await expect.poll(state, { timeout: 25_000, interval: 500 }).toBe(TodoState.FAILED);
   });
 
   it("SB-59 streams close promptly on another replica, those without a task too", async () => {
