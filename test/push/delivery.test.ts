@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load.ts";
 import { hang, type PushReceiver, quiet, respond, startPushReceiver } from "./receiver.ts";
-import { AGENT, caller, type PushRig, startRig } from "./rig.ts";
+import { AGENT, caller, type PushRig, startRig, text } from "./rig.ts";
 
 let rig: PushRig;
 const receivers: PushReceiver[] = [];
@@ -522,5 +522,19 @@ describe("discarding", () => {
     await rig.register(id, { url: hook.url, token: "tok" });
     await quiet(200);
     expect(hook.accepted).toBe(0);
+  });
+
+  it("Q23 the config and the credential of a task that is purged go with it", async () => {
+    const hook = await receiver();
+    const id = await rig.begin();
+    await rig.cancel(id);
+    const before = (await keys("baton:{default}:secret:*")).length;
+    await rig.register(id, { url: hook.url, token: "tok" });
+    expect((await keys("baton:{default}:secret:*")).length).toBe(before + 1);
+    await quiet(10);
+    const limits = { interruptLimitMs: 0, timeoutMessage: text("late"), retentionMs: 1, maxEnded: 1000 };
+    while ((await rig.todos.sweep(AGENT, ["default"], limits)) > 0);
+    expect(await keys(`baton:{default}:*${id}*`)).toEqual([]);
+    expect((await keys("baton:{default}:secret:*")).length).toBeLessThanOrEqual(before);
   });
 });
