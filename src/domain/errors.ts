@@ -38,7 +38,7 @@ export interface ErrorRow {
   readonly jsonrpcHttp: number;
   /** `ErrorInfo.reason`; absent where the protocol defines none. */
   readonly reason?: string;
-  /** `ErrorInfo.domain`: the protocol's own for its nine errors, ours for the rest. */
+  /** `ErrorInfo.domain`: the protocol's own for its nine errors and those of JSON-RPC, ours for the rest. */
   readonly domain: string;
 }
 
@@ -46,6 +46,11 @@ const A2A = "a2a-protocol.org";
 const BATON = "baton";
 
 function a2a(jsonrpc: number, reason: string, grpc: GrpcCodeName, http: number): ErrorRow {
+  return { jsonrpc, reason, grpc, http, jsonrpcHttp: 200, domain: A2A };
+}
+
+/** An error of JSON-RPC itself. The official SDKs write and read its reason in the protocol's domain (A2A-159). */
+function standard(jsonrpc: number, reason: string, grpc: GrpcCodeName, http: number): ErrorRow {
   return { jsonrpc, reason, grpc, http, jsonrpcHttp: 200, domain: A2A };
 }
 
@@ -75,14 +80,14 @@ const TABLE = {
   ExtensionSupportRequired: a2a(-32008, "EXTENSION_SUPPORT_REQUIRED", "FAILED_PRECONDITION", 400),
   VersionNotSupported: a2a(-32009, "VERSION_NOT_SUPPORTED", "FAILED_PRECONDITION", 400),
 
-  ParseError: frame(-32700, "PARSE_ERROR", "INVALID_ARGUMENT", 400),
-  InvalidRequest: frame(-32600, "INVALID_REQUEST", "INVALID_ARGUMENT", 400),
-  MethodNotFound: frame(-32601, "METHOD_NOT_FOUND", "UNIMPLEMENTED", 404),
+  ParseError: standard(-32700, "PARSE_ERROR", "INVALID_ARGUMENT", 400),
+  InvalidRequest: standard(-32600, "INVALID_REQUEST", "INVALID_ARGUMENT", 400),
+  MethodNotFound: standard(-32601, "METHOD_NOT_FOUND", "UNIMPLEMENTED", 404),
   /** A path, agent or route that does not exist, refused before any method is known. */
   RouteNotFound: frame(-32601, "ROUTE_NOT_FOUND", "UNIMPLEMENTED", 404, 404),
   MethodNotAllowed: frame(-32600, "METHOD_NOT_ALLOWED", "UNIMPLEMENTED", 405, 405),
-  InvalidParams: frame(-32602, "INVALID_PARAMS", "INVALID_ARGUMENT", 400),
-  Internal: frame(-32603, "INTERNAL_ERROR", "INTERNAL", 500),
+  InvalidParams: standard(-32602, "INVALID_PARAMS", "INVALID_ARGUMENT", 400),
+  Internal: standard(-32603, "INTERNAL_ERROR", "INTERNAL", 500),
 
   Unauthenticated: frame(-31401, "UNAUTHENTICATED", "UNAUTHENTICATED", 401, 401),
   Forbidden: frame(-31403, "FORBIDDEN", "PERMISSION_DENIED", 403, 403),

@@ -34,7 +34,11 @@ export function negotiateVersion(
 
 function notSupported(asked: string, served: readonly ProtocolVersion[]): BatonError {
   const shown = asked.slice(0, 32).replace(/[^\x20-\x7e]/g, "?");
-  return new BatonError("VersionNotSupported", `A2A version ${shown} is not supported`, {
-    metadata: { supportedVersions: served.join(",") },
-  });
+  return new BatonError(
+    "VersionNotSupported",
+    `A2A version ${shown} is not supported; these are: ${served.join(", ")}`,
+    {
+      metadata: { supportedVersions: served.join(",") },
+    },
+  );
 }

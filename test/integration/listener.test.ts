@@ -325,7 +325,7 @@ describe("SB-54 security headers", () => {
     expect(boom.body).not.toContain("secret");
     expect(JSON.parse(boom.body).error.details[0]).toMatchObject({
       reason: "INTERNAL_ERROR",
-      domain: "baton",
+      domain: "a2a-protocol.org",
     });
   });
 

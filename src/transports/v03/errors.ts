@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type BatonError, type ErrorTable, errorRow, type FieldViolation } from "../../domain/errors.ts";
-import type { RestError } from "../rest/errors.ts";
+import { type RestError, restError } from "../rest/errors.ts";
 
 /** Turns the path of a 1.0 request into the path that the 0.3 client wrote. */
 export type PathNames = (field: string) => string;
@@ -8,28 +8,34 @@ export type PathNames = (field: string) => string;
 export const SAME_NAMES: PathNames = (field) => field;
 
 /**
- * An error of 0.3: the codes of 1.0, without its typed details (A2A-172). `data` is free in 0.3; it holds what helps to
- * correct the request and is absent where there is nothing to say.
+ * An error of 0.3 on JSON-RPC: the codes of 1.0, without its typed details (A2A-172). `data` is free in 0.3, and so the Go
+ * clients came to read it in two ways, an object once and an array later; neither finds the code where it is the other. So
+ * there is none, and the message names the first field.
  */
 export function legacyError(error: BatonError, names: PathNames = SAME_NAMES): JsonObject {
-  const violations = error.violations.map((violation) => translated(violation, names));
-  const [first] = violations;
-  const data: JsonObject = {
-    ...error.metadata,
-    ...(violations.length === 0
-      ? {}
-      : { fieldViolations: violations.map(({ field, description }) => ({ field, description })) }),
-  };
+  const [first] = error.violations.map((violation) => translated(violation, names));
   return {
     code: errorRow(error.kind).jsonrpc,
     message: first === undefined ? error.message : `${first.field}: ${first.description}`,
-    ...(Object.keys(data).length === 0 ? {} : { data }),
   };
 }
 
-/** HTTP status as in 1.0, and the bare error as the body: what the 0.3 SDKs agree on (a2a.md 3). */
+/** What helps to correct a request, on HTTP+JSON. */
+function legacyData({ violations, metadata }: BatonError): { readonly data?: JsonObject } {
+  const fieldViolations = violations
+    .map((violation) => translated(violation, SAME_NAMES))
+    .map(({ field, description }) => ({ field, description }));
+  const data: JsonObject = { ...metadata, ...(fieldViolations.length === 0 ? {} : { fieldViolations }) };
+  return Object.keys(data).length === 0 ? {} : { data };
+}
+
+/**
+ * HTTP status as in 1.0, and the bare error as the body: what most 0.3 SDKs agree on (a2a.md 3). The Go client looks for the
+ * envelope of 1.0 instead; its name does not clash, so both are there.
+ */
 export function legacyRestError(error: BatonError, edition: ErrorTable): RestError {
-  return { status: errorRow(error.kind, edition).http, body: legacyError(error) };
+  const { status, body } = restError(error, edition);
+  return { status, body: { ...legacyError(error), ...legacyData(error), ...body } };
 }
 
 function translated({ field, description }: FieldViolation, names: PathNames): FieldViolation {

@@ -23,14 +23,15 @@ const A2A: Partial<Record<ErrorKind, Columns>> = {
   ExtendedAgentCardNotConfigured: [-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "FAILED_PRECONDITION", 400],
   ExtensionSupportRequired: [-32008, "EXTENSION_SUPPORT_REQUIRED", "FAILED_PRECONDITION", 400],
   VersionNotSupported: [-32009, "VERSION_NOT_SUPPORTED", "FAILED_PRECONDITION", 400],
-};
-
-const OURS: Partial<Record<ErrorKind, Columns>> = {
+  // Those of JSON-RPC: the official SDKs write them in the same domain, and read them there only.
   ParseError: [-32700, "PARSE_ERROR", "INVALID_ARGUMENT", 400],
   InvalidRequest: [-32600, "INVALID_REQUEST", "INVALID_ARGUMENT", 400],
   MethodNotFound: [-32601, "METHOD_NOT_FOUND", "UNIMPLEMENTED", 404],
-  RouteNotFound: [-32601, "ROUTE_NOT_FOUND", "UNIMPLEMENTED", 404, 404],
   InvalidParams: [-32602, "INVALID_PARAMS", "INVALID_ARGUMENT", 400],
+};
+
+const OURS: Partial<Record<ErrorKind, Columns>> = {
+  RouteNotFound: [-32601, "ROUTE_NOT_FOUND", "UNIMPLEMENTED", 404, 404],
   Unauthenticated: [-31401, "UNAUTHENTICATED", "UNAUTHENTICATED", 401, 401],
   Forbidden: [-31403, "FORBIDDEN", "PERMISSION_DENIED", 403, 403],
   RateLimited: [-32000, "RATE_LIMITED", "RESOURCE_EXHAUSTED", 429, 429],
