@@ -31,10 +31,12 @@ import { parseConfigName, taskIdOf } from "../translate/proto/names.ts";
 import { pushConfigFromV03, taskPushConfigToV03 } from "../translate/proto/push-config.ts";
 import { historyLengthFromV03, sendRequestFromV03 } from "../translate/proto/send-request.ts";
 import { eventToV03, sendResponseToV03, taskToV03 } from "../translate/proto/task.ts";
+import { sentNames, withOldFieldNames } from "./field-names.ts";
 import { allConfigs, unnamedConfig } from "./first-config.ts";
 
 /** The 0.3 service in front of the handlers of 1.0. */
-export function createV03Service(handlers: Handlers<typeof A2AService>): Handlers<typeof A2AServiceV03> {
+export function createV03Service(inner: Handlers<typeof A2AService>): Handlers<typeof A2AServiceV03> {
+  const handlers = withOldFieldNames(inner);
   return {
     async sendMessage(request, call) {
       const translated = checked(SendMessageRequestSchema, sendRequestFromV03(request));
@@ -143,18 +145,9 @@ function createRequest({
 /** What 1.0 requires is required here too, under the names of the 0.3 proto (A2A-176). */
 function checked<D extends DescMessage>(schema: D, request: MessageShape<D>): MessageShape<D> {
   const violations = requiredFieldViolations(schema, request).map(({ field, description }) => ({
-    field: protoNames(field),
+    field: sentNames(field),
     description,
   }));
   if (violations.length > 0) throw invalidParams(...violations);
   return request;
-}
-
-/** The path of a 1.0 request in the words of the 0.3 proto. */
-export function protoNames(field: string): string {
-  return field
-    .replace(/^message\.parts\b/, "message.content")
-    .replace(/^configuration\.taskPushNotificationConfig\b/, "configuration.pushNotification")
-    .replace(/\bauthentication\.scheme$/, "authentication.schemes")
-    .replace(/^(url|token|id|authentication\b.*)$/, "config.pushNotificationConfig.$1");
 }

@@ -68,6 +68,9 @@ const setNames: PathNames = (field) =>
 /** Where 1.0 has a task id and a config id, 0.3 has `id` and `pushNotificationConfigId`. */
 const pushNames: PathNames = (field) => ({ taskId: "id", id: "pushNotificationConfigId" })[field] ?? field;
 
+/** The same where the 0.3 service serves the method, which knows one resource name. */
+const resourceNames: PathNames = (field) => ({ name: "id", parent: "id" })[field] ?? field;
+
 /**
  * All ten methods. Those that 1.0 has under the same meaning call it at once; get and list of push registrations call
  * the 0.3 service, which knows the rules that 1.0 has no word for (A2A-168).
@@ -111,6 +114,7 @@ export function v03Bindings(): JsonRpcBindings {
           return create(GetTaskPushNotificationConfigRequestSchema, { name: configName(taskId, configId) });
         },
         print: (config) => writeTaskPushConfig(taskPushConfigFromV03(config)),
+        names: resourceNames,
       }),
     ],
     [
@@ -122,6 +126,7 @@ export function v03Bindings(): JsonRpcBindings {
             parent: taskName(pushParams(params).taskId),
           }),
         print: ({ configs }) => configs.map((config) => writeTaskPushConfig(taskPushConfigFromV03(config))),
+        names: resourceNames,
       }),
     ],
     [
