@@ -46,6 +46,11 @@ export interface ScenarioOptions {
   readonly except?: Readonly<Record<string, string>>;
 }
 
+/** `except` for what the proto of 0.3 lacks, which its gRPC and HTTP+JSON share (docs/a2a-0.3.md). */
+export function notInProto03(reason: string): Readonly<Record<string, string>> {
+  return { "grpc 0.3": reason, "rest 0.3": reason };
+}
+
 export interface Scenario extends ScenarioOptions {
   readonly name: string;
   run(world: World): Promise<void>;

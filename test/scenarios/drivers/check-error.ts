@@ -11,7 +11,7 @@ export function checkErrorInfo(
   seen: SeenError,
   kind: ErrorKind,
   { bare }: { readonly bare: boolean },
-): ErrorRow {
+): Required<ErrorRow> {
   const row = expectedRow(kind);
   if (!bare) {
     expect({ reason: seen.reason, domain: seen.domain }, seen.message).toEqual({

@@ -1,5 +1,5 @@
 /** gRPC with `@grpc/grpc-js`, the client that Node programs have. */
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import {
   Client,
   type ClientReadableStream,
@@ -19,6 +19,7 @@ import {
   type DriverKind,
   type Malformed,
   methodOf,
+  type Operation,
   type Target,
   type UnaryOperation,
   WireError,
@@ -30,11 +31,22 @@ import { Arrivals, primed } from "./queue.ts";
 
 const bytes = (value: Uint8Array): Buffer => Buffer.from(value);
 const same = (value: Buffer): Buffer => value;
-const path = (rpc: string): string => `/${A2AService.typeName}/${rpc}`;
 
-function metadataOf(options: CallOptions): Metadata {
+/** The service of one version of the protocol. */
+export interface GrpcDialect {
+  readonly service: string;
+  /** `A2A-Version` that its clients send; null for none. */
+  readonly version: string | null;
+  call(operation: Operation, request: JsonObject): { readonly rpc: string; readonly body: Uint8Array };
+  answer(operation: UnaryOperation, body: Uint8Array): Answer<UnaryOperation>;
+  event(body: Uint8Array): StreamResponse;
+  /** Reads the details of an error. */
+  readonly details: typeof detailsFromAny;
+}
+
+function metadataOf(options: CallOptions, version: string | null): Metadata {
   const metadata = new Metadata();
-  for (const [name, value] of Object.entries(callHeaders(options, "1.0"))) metadata.set(name, value);
+  for (const [name, value] of Object.entries(callHeaders(options, version))) metadata.set(name, value);
   return metadata;
 }
 
@@ -47,22 +59,22 @@ function headersOf(metadata: Metadata): Headers {
 }
 
 /** Never throws, since it runs in callbacks: what is wrong with the error itself is the error. */
-function wireError(error: ServiceError): Error {
+function wireError(error: ServiceError, details: GrpcDialect["details"]): Error {
   try {
-    return readError(error);
+    return readError(error, details);
   } catch (thrown) {
     return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
 }
 
-function readError(error: ServiceError): WireError {
+function readError(error: ServiceError, read: GrpcDialect["details"]): WireError {
   const encoded = error.metadata?.get("grpc-status-details-bin")[0];
   let details = NO_DETAILS;
   if (Buffer.isBuffer(encoded)) {
     const detailed = fromBinary(StatusSchema, encoded);
     expect(detailed.code, "A2A-148 code in the details").toBe(error.code);
     expect(detailed.message, "A2A-148 message in the details").toBe(error.details);
-    details = detailsFromAny(detailed.details);
+    details = read(detailed.details);
   }
   return new WireError({
     ...details,
@@ -75,7 +87,8 @@ function readError(error: ServiceError): WireError {
 const deadline = ({ timeoutMs }: CallOptions) =>
   timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 
-async function connect({ authority }: Target): Promise<Driver> {
+export async function connectGrpc(dialect: GrpcDialect, { authority }: Target): Promise<Driver> {
+  const path = (rpc: string): string => `/${dialect.service}/${rpc}`;
   const client = new Client(authority, credentials.createInsecure(), {
     "grpc.max_receive_message_length": -1,
     "grpc.enable_retries": 0,
@@ -89,10 +102,10 @@ async function connect({ authority }: Target): Promise<Driver> {
         bytes,
         same,
         body,
-        metadataOf(options),
+        metadataOf(options, dialect.version),
         deadline(options),
         (error, value) => {
-          if (error !== null) reject(wireError(error));
+          if (error !== null) reject(wireError(error, dialect.details));
           else if (value === undefined) reject(new Error("neither an answer nor an error"));
           else resolve([value, headers]);
         },
@@ -106,18 +119,19 @@ async function connect({ authority }: Target): Promise<Driver> {
 
   return {
     async unary(operation, request, options) {
-      const { input, output } = methodOf(operation);
-      const [body, headers] = await call(operation, requestBytes(input, request), options);
-      return { message: answerFromBytes(output, body) as Answer<UnaryOperation> as never, headers };
+      const { rpc, body } = dialect.call(operation, request);
+      const [answer, headers] = await call(rpc, body, options);
+      return { message: dialect.answer(operation, answer) as never, headers };
     },
 
     async stream(operation, request, options) {
+      const { rpc, body } = dialect.call(operation, request);
       const running: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
-        path(operation),
+        path(rpc),
         bytes,
         same,
-        requestBytes(methodOf(operation).input, request),
-        metadataOf(options),
+        body,
+        metadataOf(options, dialect.version),
         deadline(options),
       );
       const arrivals = new Arrivals<StreamResponse>();
@@ -125,8 +139,14 @@ async function connect({ authority }: Target): Promise<Driver> {
       running.on("metadata", (metadata) => {
         headers = headersOf(metadata);
       });
-      running.on("data", (body: Buffer) => arrivals.push(answerFromBytes(StreamResponseSchema, body)));
-      running.on("error", (error: ServiceError) => arrivals.end(wireError(error)));
+      running.on("data", (event: Buffer) => {
+        try {
+          arrivals.push(dialect.event(event));
+        } catch (error) {
+          arrivals.end(error);
+        }
+      });
+      running.on("error", (error: ServiceError) => arrivals.end(wireError(error, dialect.details)));
       running.on("status", ({ code }) => {
         if (code === status.OK) arrivals.end();
       });
@@ -146,7 +166,7 @@ async function connect({ authority }: Target): Promise<Driver> {
       return call("GetTask", Uint8Array.of(0x0a, 0x7f, 0x01), options);
     },
 
-    sizeOf: (operation, request) => requestBytes(methodOf(operation).input, request).length,
+    sizeOf: (operation, request) => dialect.call(operation, request).body.length,
 
     checkError(seen, kind, options) {
       const { grpc } = checkErrorInfo(seen, kind, options);
@@ -160,9 +180,18 @@ async function connect({ authority }: Target): Promise<Driver> {
   };
 }
 
+const DIALECT: GrpcDialect = {
+  service: A2AService.typeName,
+  version: "1.0",
+  call: (operation, request) => ({ rpc: operation, body: requestBytes(methodOf(operation).input, request) }),
+  answer: (operation, body) => answerFromBytes(methodOf(operation).output, body) as Answer<UnaryOperation>,
+  event: (body) => answerFromBytes(StreamResponseSchema, body),
+  details: detailsFromAny,
+};
+
 export const grpcDriver: DriverKind = {
   name: "grpc",
   version: "1.0",
   features: new Set(["empty-id", "list", "1.0-form"]),
-  connect,
+  connect: (target) => connectGrpc(DIALECT, target),
 };

@@ -1,7 +1,7 @@
 import type { CallOptions } from "../driver.ts";
 
 /** Headers, or metadata, that every transport sends alike. */
-export function callHeaders(options: CallOptions, defaultVersion: string): Record<string, string> {
+export function callHeaders(options: CallOptions, defaultVersion: string | null): Record<string, string> {
   const version = options.version === undefined ? defaultVersion : options.version;
   return {
     ...(options.token === null ? {} : { authorization: `Bearer ${options.token}` }),

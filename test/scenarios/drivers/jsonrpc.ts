@@ -1,25 +1,50 @@
 /** JSON-RPC 2.0 by plain `fetch`. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect } from "vitest";
-import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ErrorKind, ErrorRow } from "../../../src/domain/errors.ts";
 import {
+  type Answer,
   type CallOptions,
   type Driver,
   type DriverKind,
   methodOf,
+  type Operation,
+  type SeenError,
   type Target,
+  type UnaryOperation,
   WireError,
 } from "../driver.ts";
 import { checkChallenge, checkErrorInfo } from "./check-error.ts";
 import { callHeaders, withQuery } from "./headers.ts";
-import { answerMessage, detailsFromJson } from "./messages.ts";
+import { answerMessage, type DetailParts, detailsFromJson } from "./messages.ts";
 import { primed } from "./queue.ts";
 import { readSse } from "./sse.ts";
+
+/** What a version of the protocol puts into the envelope. */
+export interface JsonRpcDialect {
+  /** `A2A-Version` that its clients send; null for none. */
+  readonly version: string | null;
+  readonly unknownMethod: string;
+  call(operation: Operation, request: JsonObject): { readonly method: string; readonly params?: JsonValue };
+  answer(operation: UnaryOperation, result: JsonValue): Answer<UnaryOperation>;
+  event(result: JsonValue): StreamResponse;
+  /** Reads `error.data`. */
+  details(data: JsonValue | undefined): DetailParts;
+  checkDetails(seen: SeenError, kind: ErrorKind, options: { readonly bare: boolean }): Required<ErrorRow>;
+  /** The answer in JSON, for dialects whose JSON the table knows. */
+  shown(result: JsonValue): { readonly json?: JsonValue };
+}
 
 let lastId = 0;
 
 /** Checks the envelope of an answer (A2A-129) and takes the result out of it. */
-function resultOf(body: JsonValue, id: JsonValue, response: Response): JsonValue {
+function resultOf(
+  body: JsonValue,
+  id: JsonValue,
+  response: Response,
+  details: JsonRpcDialect["details"],
+): JsonValue {
   const envelope = body as JsonObject;
   const members = Object.keys(envelope).sort().join();
   expect(envelope.jsonrpc).toBe("2.0");
@@ -31,7 +56,7 @@ function resultOf(body: JsonValue, id: JsonValue, response: Response): JsonValue
   const { code, message, data } = envelope.error as JsonObject;
   expect([id, null], "the id of the request, or null where it was not read").toContain(envelope.id);
   throw new WireError({
-    ...detailsFromJson(data),
+    ...details(data),
     message: String(message),
     wire: {
       http: response.status,
@@ -42,42 +67,47 @@ function resultOf(body: JsonValue, id: JsonValue, response: Response): JsonValue
   });
 }
 
-async function connect({ url }: Target): Promise<Driver> {
+export async function connectJsonRpc(dialect: JsonRpcDialect, { url }: Target): Promise<Driver> {
   const address = ({ pathTenant }: CallOptions) =>
     pathTenant === undefined ? `${url}/` : `${url}/${encodeURIComponent(pathTenant)}`;
   const post = (body: string, options: CallOptions, accept: string, contentType = "application/json") =>
     fetch(withQuery(address(options), options), {
       method: "POST",
-      headers: { accept, "content-type": contentType, ...callHeaders(options, "1.0") },
+      headers: { accept, "content-type": contentType, ...callHeaders(options, dialect.version) },
       body,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
 
-  const frame = (method: string, params: JsonValue) => {
+  const take = (body: unknown, id: JsonValue, response: Response) =>
+    resultOf(body as JsonValue, id, response, dialect.details);
+
+  type Request = ReturnType<JsonRpcDialect["call"]>;
+
+  const frame = (request: Request) => {
     lastId += 1;
-    return { id: lastId, body: JSON.stringify({ jsonrpc: "2.0", id: lastId, method, params }) };
+    return { id: lastId, body: JSON.stringify({ jsonrpc: "2.0", id: lastId, ...request }) };
   };
 
-  async function call(method: string, params: JsonValue, options: CallOptions, contentType?: string) {
-    const { id, body } = frame(method, params);
+  async function call(request: Request, options: CallOptions, contentType?: string) {
+    const { id, body } = frame(request);
     const response = await post(body, options, "application/json", contentType);
-    return { json: resultOf((await response.json()) as JsonValue, id, response), headers: response.headers };
+    return { json: take(await response.json(), id, response), headers: response.headers };
   }
 
   return {
     async unary(operation, request, options) {
-      const { json, headers } = await call(operation, request, options);
-      return { message: answerMessage(methodOf(operation).output, json) as never, json, headers };
+      const { json, headers } = await call(dialect.call(operation, request), options);
+      return { message: dialect.answer(operation, json) as never, ...dialect.shown(json), headers };
     },
 
     async stream(operation, request, options) {
       const controller = new AbortController();
       options.signal?.addEventListener("abort", () => controller.abort());
-      const { id, body } = frame(operation, request);
+      const { id, body } = frame(dialect.call(operation, request));
       const signal = controller.signal;
       const response = await post(body, { ...options, signal }, "text/event-stream");
       if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
-        resultOf((await response.json()) as JsonValue, id, response);
+        take(await response.json(), id, response);
         throw new Error("FR-37 a streaming method was answered with a plain result");
       }
       expect(response.status).toBe(200);
@@ -86,27 +116,26 @@ async function connect({ url }: Target): Promise<Driver> {
       const next = await primed(async () => {
         const item = await frames.next();
         if (item.done === true) return undefined;
-        const result = resultOf(JSON.parse(item.value.data) as JsonValue, id, response);
-        return answerMessage(StreamResponseSchema, result);
+        return dialect.event(take(JSON.parse(item.value.data), id, response));
       });
       return { next, close: () => controller.abort(), headers: response.headers };
     },
 
     async malformed(kind, options) {
-      if (kind === "unknown-method") return call("NoSuchMethod", {}, options);
-      if (kind === "content-type") return call("GetTask", { id: "x" }, options, "text/csv");
+      if (kind === "unknown-method") return call({ method: dialect.unknownMethod, params: {} }, options);
+      if (kind === "content-type") return call(dialect.call("GetTask", { id: "x" }), options, "text/csv");
       const response = await post('{"jsonrpc":"2.0","id":1,', options, "application/json");
-      return resultOf((await response.json()) as JsonValue, null, response);
+      return take(await response.json(), null, response);
     },
 
     // The frame around the params counts too; the id keeps its number of digits from here to the call, or grows by one.
     sizeOf(operation, request) {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: lastId + 1, method: operation, params: request });
-      return Buffer.byteLength(body);
+      const body = { jsonrpc: "2.0", id: lastId + 1, ...dialect.call(operation, request) };
+      return Buffer.byteLength(JSON.stringify(body));
     },
 
     checkError(seen, kind, options) {
-      const row = checkErrorInfo(seen, kind, options);
+      const row = dialect.checkDetails(seen, kind, options);
       expect(seen.wire.jsonrpc, `${kind}: ${seen.message}`).toBe(row.jsonrpc);
       expect(seen.wire.http).toBe(row.jsonrpcHttp);
       if (seen.detailTypes.length > 0) {
@@ -119,9 +148,20 @@ async function connect({ url }: Target): Promise<Driver> {
   };
 }
 
+const DIALECT: JsonRpcDialect = {
+  version: "1.0",
+  unknownMethod: "NoSuchMethod",
+  call: (operation, request) => ({ method: operation, params: request }),
+  answer: (operation, result) => answerMessage(methodOf(operation).output, result) as Answer<UnaryOperation>,
+  event: (result) => answerMessage(StreamResponseSchema, result),
+  details: detailsFromJson,
+  checkDetails: checkErrorInfo,
+  shown: (json) => ({ json }),
+};
+
 export const jsonRpcDriver: DriverKind = {
   name: "jsonrpc",
   version: "1.0",
   features: new Set(["json", "json-answer", "a2a-json", "path-tenant", "empty-id", "list", "1.0-form"]),
-  connect,
+  connect: (target) => connectJsonRpc(DIALECT, target),
 };

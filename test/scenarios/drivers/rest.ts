@@ -1,14 +1,18 @@
 /** HTTP+JSON by plain `fetch`. The routes are written out here, so that a wrong rule in the proto is seen. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect } from "vitest";
-import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ErrorKind } from "../../../src/domain/errors.ts";
 import {
+  type Answer,
   type CallOptions,
   type Driver,
   type DriverKind,
   methodOf,
   type Operation,
+  type SeenError,
   type Target,
+  type UnaryOperation,
   WireError,
 } from "../driver.ts";
 import { checkChallenge, checkErrorInfo } from "./check-error.ts";
@@ -38,14 +42,35 @@ const ROUTES: Readonly<Record<Operation, Route>> = {
   GetExtendedAgentCard: { verb: "GET", path: "/extendedAgentCard" },
 };
 
-interface Call {
+export interface RestCall {
   readonly verb: string;
+  /** Path below the tenant, and query. */
   readonly target: string;
   readonly body?: string;
 }
 
+/** The routes and JSON of one version of the protocol. */
+export interface RestDialect {
+  /** `A2A-Version` that its clients send; null for none. */
+  readonly version: string | null;
+  call(operation: Operation, request: JsonObject): RestCall;
+  answer(operation: UnaryOperation, json: JsonValue): Answer<UnaryOperation>;
+  event(json: JsonValue): StreamResponse;
+  /** Reads an error's body; undefined where it is no JSON. `response` adds what stands outside the body. */
+  error(body: JsonValue | undefined, response: Response): WireError;
+  isError(event: JsonObject): boolean;
+  /** Checks code and details; the status of the answer is checked by the driver. */
+  checkError(
+    seen: SeenError,
+    kind: ErrorKind,
+    options: { readonly bare: boolean },
+  ): { readonly http: number };
+  /** The answer in JSON, for dialects whose JSON the table knows. */
+  shown(json: JsonValue): { readonly json?: JsonValue };
+}
+
 /** Puts the fields of a request where the route wants them. */
-function place(operation: Operation, request: JsonObject, options: CallOptions): Call {
+function place(operation: Operation, request: JsonObject): RestCall {
   const { verb, path } = ROUTES[operation];
   const rest = { ...request };
   const filled = path.replace(/\{(\w+)\}/g, (_, field: string) => {
@@ -53,13 +78,12 @@ function place(operation: Operation, request: JsonObject, options: CallOptions):
     delete rest[field];
     return encodeURIComponent(String(value ?? ""));
   });
-  const prefix = options.pathTenant === undefined ? "" : `/${encodeURIComponent(options.pathTenant)}`;
-  if (verb === "POST") return { verb, target: prefix + filled, body: JSON.stringify(rest) };
+  if (verb === "POST") return { verb, target: filled, body: JSON.stringify(rest) };
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) {
     for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item));
   }
-  return { verb, target: `${prefix}${filled}${query.size === 0 ? "" : `?${query}`}` };
+  return { verb, target: `${filled}${query.size === 0 ? "" : `?${query}`}` };
 }
 
 function wireError(body: JsonValue | undefined, response: Response): WireError {
@@ -77,44 +101,51 @@ function wireError(body: JsonValue | undefined, response: Response): WireError {
   });
 }
 
-async function errorOf(response: Response): Promise<WireError> {
+async function errorOf(dialect: RestDialect, response: Response): Promise<WireError> {
   const text = await response.text();
   const isJson = /^application\/(a2a\+)?json\b/.test(response.headers.get("content-type") ?? "");
-  return wireError(isJson ? (JSON.parse(text) as JsonValue) : undefined, response);
+  return dialect.error(isJson ? (JSON.parse(text) as JsonValue) : undefined, response);
 }
 
-async function connect({ url }: Target): Promise<Driver> {
-  const send = ({ verb, target, body }: Call, options: CallOptions, accept: string, contentType?: string) =>
-    fetch(withQuery(`${url}${target}`, options), {
+export async function connectRest(dialect: RestDialect, { url }: Target): Promise<Driver> {
+  const prefix = ({ pathTenant }: CallOptions) =>
+    pathTenant === undefined ? "" : `/${encodeURIComponent(pathTenant)}`;
+  const send = (
+    { verb, target, body }: RestCall,
+    options: CallOptions,
+    accept: string,
+    contentType?: string,
+  ) =>
+    fetch(withQuery(`${url}${prefix(options)}${target}`, options), {
       method: verb,
       headers: {
         accept,
         ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
-        ...callHeaders(options, "1.0"),
+        ...callHeaders(options, dialect.version),
       },
       ...(body === undefined ? {} : { body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
 
-  async function answer(call: Call, options: CallOptions, contentType?: string) {
+  async function answer(call: RestCall, options: CallOptions, contentType?: string) {
     const response = await send(call, options, "application/json", contentType);
     // Every success is 200 with a body (A2A-121).
-    if (response.status !== 200) throw await errorOf(response);
+    if (response.status !== 200) throw await errorOf(dialect, response);
     return { json: (await response.json()) as JsonValue, headers: response.headers };
   }
 
   return {
     async unary(operation, request, options) {
-      const { json, headers } = await answer(place(operation, request, options), options);
-      return { message: answerMessage(methodOf(operation).output, json) as never, json, headers };
+      const { json, headers } = await answer(dialect.call(operation, request), options);
+      return { message: dialect.answer(operation, json) as never, ...dialect.shown(json), headers };
     },
 
     async stream(operation, request, options) {
       const controller = new AbortController();
       options.signal?.addEventListener("abort", () => controller.abort());
-      const call = place(operation, request, options);
+      const call = dialect.call(operation, request);
       const response = await send(call, { ...options, signal: controller.signal }, "text/event-stream");
-      if (response.status !== 200) throw await errorOf(response);
+      if (response.status !== 200) throw await errorOf(dialect, response);
       expect(response.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
       if (response.body === null) throw new Error("a stream without a body");
       const frames = readSse(response.body);
@@ -122,27 +153,28 @@ async function connect({ url }: Target): Promise<Driver> {
         const item = await frames.next();
         if (item.done === true) return undefined;
         const json = JSON.parse(item.value.data) as JsonObject;
-        if (json.error === undefined) return answerMessage(StreamResponseSchema, json);
+        if (!dialect.isError(json)) return dialect.event(json);
         expect(item.value.event, "A2A-140").toBe("error");
-        throw wireError(json, response);
+        throw dialect.error(json, response);
       });
       return { next, close: () => controller.abort(), headers: response.headers };
     },
 
     async malformed(kind, options) {
-      if (kind === "unknown-method") return answer({ verb: "GET", target: "/tasks/a/b/c" }, options);
-      const call = { verb: "POST", target: "/message:send" };
+      if (kind === "unknown-method") {
+        const { target } = dialect.call("GetTask", { id: "a" });
+        return answer({ verb: "GET", target: `${target}/b/c` }, options);
+      }
+      const call = { ...dialect.call("SendMessage", {}) };
       if (kind === "content-type") return answer({ ...call, body: "{}" }, options, "text/csv");
       return answer({ ...call, body: '{"message": ' }, options);
     },
 
-    sizeOf: (operation, request) => Buffer.byteLength(place(operation, request, { token: null }).body ?? ""),
+    sizeOf: (operation, request) => Buffer.byteLength(dialect.call(operation, request).body ?? ""),
 
     checkError(seen, kind, options) {
-      const row = checkErrorInfo(seen, kind, options);
-      expect(seen.wire.status, `${kind}: ${seen.message}`).toBe(row.grpc);
+      const row = dialect.checkError(seen, kind, options);
       // An error inside a stream keeps the numbers of its kind; the HTTP status has long been sent.
-      expect(seen.wire.grpc, "A2A-155 error.code is the HTTP status").toBe(row.http);
       if (!seen.wire.contentType?.startsWith("text/event-stream")) {
         expect(seen.wire.http).toBe(row.http);
         expect(seen.wire.contentType).toMatch(/^application\/json\b/);
@@ -154,9 +186,25 @@ async function connect({ url }: Target): Promise<Driver> {
   };
 }
 
+const DIALECT: RestDialect = {
+  version: "1.0",
+  call: place,
+  answer: (operation, json) => answerMessage(methodOf(operation).output, json) as Answer<UnaryOperation>,
+  event: (json) => answerMessage(StreamResponseSchema, json),
+  error: wireError,
+  isError: ({ error }) => error !== undefined,
+  checkError(seen, kind, options) {
+    const row = checkErrorInfo(seen, kind, options);
+    expect(seen.wire.status, `${kind}: ${seen.message}`).toBe(row.grpc);
+    expect(seen.wire.grpc, "A2A-155 error.code is the HTTP status").toBe(row.http);
+    return row;
+  },
+  shown: (json) => ({ json }),
+};
+
 export const restDriver: DriverKind = {
   name: "rest",
   version: "1.0",
   features: new Set(["json", "json-answer", "a2a-json", "path-tenant", "query", "list", "1.0-form"]),
-  connect,
+  connect: (target) => connectRest(DIALECT, target),
 };
