@@ -10,8 +10,8 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     // Generous, because the tests start real servers on machines that may be busy.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     reporters: ["default", "./test/reporter/summary.ts"],
   },
 });
