@@ -44,6 +44,7 @@ export class ObservedCall {
       agent: call?.agent ?? caller?.agent ?? "",
       endpoint: call?.caller.id ?? caller?.id ?? "",
       requestId: call?.requestId ?? requestId,
+      ...traceOf(this.#meta),
       version: call?.version ?? form,
       outcome,
       ms: performance.now() - this.#begun,
@@ -69,4 +70,11 @@ export class ObservedCall {
       },
     };
   }
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
+
+function traceOf(meta: RequestMeta): { readonly trace?: string } {
+  const [, trace] = TRACEPARENT.exec(meta.header("traceparent") ?? "") ?? [];
+  return trace === undefined ? {} : { trace };
 }

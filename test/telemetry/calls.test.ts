@@ -63,13 +63,14 @@ const send = (text: string) => ({
   configuration: { returnImmediately: true },
 });
 
-function jsonRpc(method: string, params: object, token = credential): Promise<Response> {
+function jsonRpc(method: string, params: object, token = credential, headers = {}): Promise<Response> {
   return fetch(`${gateway.url}/`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       "a2a-version": "1.0",
       authorization: `Bearer ${token}`,
+      ...headers,
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
   });
@@ -114,6 +115,14 @@ describe("a line for each call", () => {
       stream: false,
       ms: expect.any(Number),
     });
+  });
+
+  it("names the caller's trace, so that its spans and our lines can be put together", async () => {
+    const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    await jsonRpc("GetTask", { id: "x" }, credential, { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+    await jsonRpc("GetTask", { id: "x" }, credential, { traceparent: `00-${"g".repeat(32)}-1-01` });
+    await eventually(() => expect(logged({ trace })).toHaveLength(1));
+    expect(lines.join("")).not.toContain("gggg");
   });
 
   it("SB-56 names neither the credential nor what was said, on any transport", async () => {
