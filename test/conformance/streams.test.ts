@@ -172,6 +172,18 @@ describe.each(DRIVERS.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     expect(watch.briefs.at(-1)).toBe("status COMPLETED");
   });
 
+  it("A7, FR-32 a question that was asked through one replica is answered through the other", async () => {
+    const { id } = await peerOn(here, token).start();
+    await worker.claim(id);
+    await worker.ask(id, "may I?");
+    const watch = await peerOn(here, token).subscribe(id);
+    await watch.task();
+    await peerOn(there, token).start(message("you may", { taskId: id }));
+    await worker.complete(id);
+    await watch.all();
+    expect(watch.briefs).toEqual(["task INPUT_REQUIRED", "status WORKING", "status COMPLETED"]);
+  });
+
   it("E7, A2A-86 a stream that is dropped takes nothing along: others go on, and new ones open", async () => {
     const dropped = await peerOn(here, token).stream();
     const { id } = await dropped.task();
