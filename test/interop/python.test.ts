@@ -22,7 +22,9 @@ async function prepare(): Promise<boolean> {
   try {
     await mkdir(INTEROP_CACHE, { recursive: true });
     await run("python3", ["-m", "venv", "--clear", FOLDER], { timeout: INSTALL_MS });
-    await run(PYTHON, ["-m", "pip", "install", "--quiet", ...PACKAGES], { timeout: INSTALL_MS });
+    await run(PYTHON, ["-m", "pip", "install", "--quiet", "--retries", "0", "--timeout", "20", ...PACKAGES], {
+      timeout: INSTALL_MS,
+    });
     await run(PYTHON, ["-c", "import a2a.client, grpc"]);
     await writeFile(ready, "");
     return false;
