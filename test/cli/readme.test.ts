@@ -11,7 +11,12 @@ import { artifactTexts, statusText, type TestClient, testClient } from "../worke
 import { blocksOf, freePort, ROOT, runPage } from "./markdown.ts";
 import { Lines, spawnCli } from "./processes.ts";
 
-const PAGES = ["README.md", "docs/workers.md", "docs/send-and-watch.md"];
+const PAGES = [
+  "README.md",
+  "docs/workers.md",
+  "docs/send-and-watch.md",
+  "docs/worker-in-another-language.md",
+];
 
 describe("the pages", () => {
   it.each(PAGES)(
