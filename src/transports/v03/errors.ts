@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type BatonError, type ErrorTable, errorRow, type FieldViolation } from "../../domain/errors.ts";
+import { type BatonError, type ErrorTable, errorRow } from "../../domain/errors.ts";
 import { type RestError, restError } from "../rest/errors.ts";
 
 /** Turns the path of a 1.0 request into the path that the 0.3 client wrote. */
@@ -13,18 +13,19 @@ export const SAME_NAMES: PathNames = (field) => field;
  * there is none, and the message names the first field.
  */
 export function legacyError(error: BatonError, names: PathNames = SAME_NAMES): JsonObject {
-  const [first] = error.violations.map((violation) => translated(violation, names));
+  const [first] = error.violations;
   return {
     code: errorRow(error.kind).jsonrpc,
-    message: first === undefined ? error.message : `${first.field}: ${first.description}`,
+    message:
+      first === undefined
+        ? error.message
+        : `${names(first.field)}: ${first.description.replace("ROLE_USER", "user")}`,
   };
 }
 
 /** What helps to correct a request, on HTTP+JSON. */
 function legacyData({ violations, metadata }: BatonError): { readonly data?: JsonObject } {
-  const fieldViolations = violations
-    .map((violation) => translated(violation, SAME_NAMES))
-    .map(({ field, description }) => ({ field, description }));
+  const fieldViolations = violations.map(({ field, description }) => ({ field, description }));
   const data: JsonObject = { ...metadata, ...(fieldViolations.length === 0 ? {} : { fieldViolations }) };
   return Object.keys(data).length === 0 ? {} : { data };
 }
@@ -35,9 +36,6 @@ function legacyData({ violations, metadata }: BatonError): { readonly data?: Jso
  */
 export function legacyRestError(error: BatonError, edition: ErrorTable): RestError {
   const { status, body } = restError(error, edition);
-  return { status, body: { ...legacyError(error), ...legacyData(error), ...body } };
-}
-
-function translated({ field, description }: FieldViolation, names: PathNames): FieldViolation {
-  return { field: names(field), description: description.replace("ROLE_USER", "user") };
+  const bare = { code: errorRow(error.kind).jsonrpc, message: error.message };
+  return { status, body: { ...bare, ...legacyData(error), ...body } };
 }
