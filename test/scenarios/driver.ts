@@ -33,6 +33,8 @@ export type Feature =
   | "query"
   /** An empty id can be said: it is a value, not a piece of a path. */
   | "empty-id"
+  /** Errors say more than a code and a text: every wrong field, and metadata. */
+  | "error-data"
   /** ListTasks exists (it is new in 1.0). */
   | "list"
   /** An absent version header is read as 1.0. */

@@ -163,7 +163,7 @@ function envelope(body: Uint8Array): Uint8Array {
   return framed;
 }
 
-const FEATURES: ReadonlySet<Feature> = new Set(["empty-id", "list", "1.0-form"]);
+const FEATURES: ReadonlySet<Feature> = new Set(["empty-id", "list", "1.0-form", "error-data"]);
 
 export const grpcWebDriver: DriverKind = {
   name: "grpc-web",

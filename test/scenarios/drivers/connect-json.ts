@@ -151,7 +151,7 @@ async function connect({ url }: Target): Promise<Driver> {
 export const connectJsonDriver: DriverKind = {
   name: "connect-json",
   version: "1.0",
-  features: new Set(["json", "json-answer", "empty-id", "list", "1.0-form"]),
+  features: new Set(["json", "json-answer", "empty-id", "list", "1.0-form", "error-data"]),
   connect,
 };
 

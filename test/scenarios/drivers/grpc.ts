@@ -192,6 +192,6 @@ const DIALECT: GrpcDialect = {
 export const grpcDriver: DriverKind = {
   name: "grpc",
   version: "1.0",
-  features: new Set(["empty-id", "list", "1.0-form"]),
+  features: new Set(["empty-id", "list", "1.0-form", "error-data"]),
   connect: (target) => connectGrpc(DIALECT, target),
 };

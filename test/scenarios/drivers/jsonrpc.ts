@@ -29,8 +29,8 @@ export interface JsonRpcDialect {
   call(operation: Operation, request: JsonObject): { readonly method: string; readonly params?: JsonValue };
   answer(operation: UnaryOperation, result: JsonValue): Answer<UnaryOperation>;
   event(result: JsonValue): StreamResponse;
-  /** Reads `error.data`. */
-  details(data: JsonValue | undefined): DetailParts;
+  /** Reads what an error says besides its code. */
+  details(error: JsonObject): DetailParts;
   checkDetails(seen: SeenError, kind: ErrorKind, options: { readonly bare: boolean }): Required<ErrorRow>;
   /** The answer in JSON, for dialects whose JSON the table knows. */
   shown(result: JsonValue): { readonly json?: JsonValue };
@@ -53,10 +53,11 @@ function resultOf(
     return envelope.result ?? null;
   }
   expect(members, "A2A-129 exactly one of result and error").toBe("error,id,jsonrpc");
-  const { code, message, data } = envelope.error as JsonObject;
+  const error = envelope.error as JsonObject;
+  const { code, message } = error;
   expect([id, null], "the id of the request, or null where it was not read").toContain(envelope.id);
   throw new WireError({
-    ...details(data),
+    ...details(error),
     message: String(message),
     wire: {
       http: response.status,
@@ -154,7 +155,7 @@ const DIALECT: JsonRpcDialect = {
   call: (operation, request) => ({ method: operation, params: request }),
   answer: (operation, result) => answerMessage(methodOf(operation).output, result) as Answer<UnaryOperation>,
   event: (result) => answerMessage(StreamResponseSchema, result),
-  details: detailsFromJson,
+  details: ({ data }) => detailsFromJson(data),
   checkDetails: checkErrorInfo,
   shown: (json) => ({ json }),
 };
@@ -162,6 +163,15 @@ const DIALECT: JsonRpcDialect = {
 export const jsonRpcDriver: DriverKind = {
   name: "jsonrpc",
   version: "1.0",
-  features: new Set(["json", "json-answer", "a2a-json", "path-tenant", "empty-id", "list", "1.0-form"]),
+  features: new Set([
+    "json",
+    "json-answer",
+    "a2a-json",
+    "path-tenant",
+    "empty-id",
+    "list",
+    "1.0-form",
+    "error-data",
+  ]),
   connect: (target) => connectJsonRpc(DIALECT, target),
 };

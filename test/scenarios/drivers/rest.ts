@@ -205,6 +205,15 @@ const DIALECT: RestDialect = {
 export const restDriver: DriverKind = {
   name: "rest",
   version: "1.0",
-  features: new Set(["json", "json-answer", "a2a-json", "path-tenant", "query", "list", "1.0-form"]),
+  features: new Set([
+    "json",
+    "json-answer",
+    "a2a-json",
+    "path-tenant",
+    "query",
+    "list",
+    "1.0-form",
+    "error-data",
+  ]),
   connect: (target) => connectRest(DIALECT, target),
 };

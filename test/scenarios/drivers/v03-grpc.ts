@@ -5,7 +5,7 @@ import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Answer, type DriverKind, methodOf, type UnaryOperation } from "../driver.ts";
 import { connectGrpc, type GrpcDialect } from "./grpc.ts";
 import { answerFromBytes, answerMessage, detailsFromAny, requestBytes } from "./messages.ts";
-import { fromProtoName, withNames } from "./v03-error.ts";
+import { fromProtoName, withNames } from "./v03-names.ts";
 import { protoAnswer, protoEvent } from "./v03-proto-answer.ts";
 import { protoCall } from "./v03-proto-request.ts";
 
@@ -34,6 +34,6 @@ const DIALECT: GrpcDialect = {
 export const grpcDriverV03: DriverKind = {
   name: "grpc 0.3",
   version: "0.3",
-  features: new Set(["empty-id"]),
+  features: new Set(["empty-id", "error-data"]),
   connect: (target) => connectGrpc(DIALECT, target),
 };

@@ -8,13 +8,14 @@ import {
   type DriverKind,
   methodOf,
   type Operation,
+  type SeenError,
   type UnaryOperation,
   WireError,
 } from "../driver.ts";
-import { answerMessage } from "./messages.ts";
+import { checkErrorInfo } from "./check-error.ts";
+import { answerMessage, detailsFromJson } from "./messages.ts";
 import { connectRest, type RestCall, type RestDialect } from "./rest.ts";
-import { checkLegacy, fromProtoName, legacyDetails } from "./v03-error.ts";
-import { isObject } from "./v03-json.ts";
+import { fromProtoName, withNames } from "./v03-names.ts";
 import { protoAnswer, protoEvent } from "./v03-proto-answer.ts";
 import { protoCall } from "./v03-proto-request.ts";
 
@@ -61,17 +62,41 @@ function place(operation: Operation, request: JsonObject): RestCall {
   }
 }
 
-/** The body is the error itself; a path that is no route of 0.3 is answered in the form of 1.0. */
+/** What stands in `data`: strings, and the fields that are wrong. */
+function readData(data: JsonValue | undefined): Pick<SeenError, "metadata" | "violations"> {
+  const { fieldViolations = [], ...metadata } = (data ?? {}) as JsonObject;
+  return {
+    metadata: metadata as Record<string, string>,
+    violations: (fieldViolations as JsonObject[]).map(({ field, description }) => ({
+      field: String(field),
+      description: String(description),
+    })),
+  };
+}
+
+/**
+ * The body is the error itself, as most clients of 0.3 read it, and holds the envelope of 1.0, as one reads it; both say
+ * the same. A path that is no route of 0.3 has the envelope only.
+ */
 function readError(body: JsonValue | undefined, response: Response): WireError {
-  const whole = isObject(body) ? body : {};
-  const { code, message, data, details, ...rest } = isObject(whole.error) ? whole.error : whole;
-  if (!isObject(whole.error)) expect(rest, "nothing but code, message and data").toEqual({});
+  const { error, ...bare } = (body ?? {}) as JsonObject;
+  const envelope = (error ?? {}) as JsonObject;
+  const typed = detailsFromJson(envelope.details);
+  if (bare.code !== undefined) {
+    expect(Object.keys(bare).filter((name) => name !== "data")).toEqual(["code", "message"]);
+    expect(bare.message).toBe(envelope.message);
+    const { metadata, violations } = readData(bare.data);
+    expect(metadata).toEqual(typed.metadata);
+    expect(violations.map(({ field }) => field)).toEqual(typed.violations.map(({ field }) => field));
+  }
   return new WireError({
-    ...legacyDetails(fromProtoName, data ?? details),
-    message: String(message ?? ""),
+    ...withNames(fromProtoName, typed),
+    message: String(envelope.message ?? ""),
     wire: {
       http: response.status,
-      jsonrpc: Number(code),
+      ...(bare.code === undefined ? {} : { jsonrpc: Number(bare.code) }),
+      grpc: Number(envelope.code),
+      status: String(envelope.status),
       contentType: response.headers.get("content-type") ?? "",
     },
     headers: response.headers,
@@ -94,12 +119,12 @@ const DIALECT: RestDialect = {
     return answerMessage(StreamResponseSchema, protoEvent(json as JsonObject));
   },
   error: readError,
-  isError: ({ code }) => code !== undefined,
-  checkError(seen, kind, { bare }) {
-    // The path says the version, so only what is no route of 0.3 is answered in the form of 1.0, HTTP status for code.
-    const row = checkLegacy(seen, kind, { bare, unread: ["RouteNotFound"] });
-    const code = seen.detailTypes.length > 0 ? row.http : row.jsonrpc;
-    expect(seen.wire.jsonrpc, `${kind}: ${seen.message}`).toBe(code);
+  isError: ({ code, error }) => code !== undefined || error !== undefined,
+  checkError(seen, kind, options) {
+    const row = checkErrorInfo(seen, kind, options);
+    const codes = kind === "RouteNotFound" ? [undefined, row.jsonrpc] : [row.jsonrpc];
+    expect(codes, `${kind}: ${seen.message}`).toContain(seen.wire.jsonrpc);
+    expect([seen.wire.grpc, seen.wire.status]).toEqual([row.http, row.grpc]);
     return row;
   },
   shown: () => ({}),
@@ -108,6 +133,6 @@ const DIALECT: RestDialect = {
 export const restDriverV03: DriverKind = {
   name: "rest 0.3",
   version: "0.3",
-  features: new Set(["json", "path-tenant", "query"]),
+  features: new Set(["json", "path-tenant", "query", "error-data"]),
   connect: (target) => connectRest(DIALECT, target),
 };

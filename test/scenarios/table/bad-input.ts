@@ -106,11 +106,7 @@ export const BAD_INPUT: readonly Scenario[] = [
     "A2A-2 several wrong fields are all named at once",
     () => message("x", { taskId: " ", contextId: " ", parts: [{ filename: "f" }] }),
     ["message.taskId", "message.contextId", "message.parts[0]"],
-    {
-      except: {
-        "jsonrpc 0.3": "objects of the wrong shape are refused before the values in others are judged",
-      },
-    },
+    { needs: ["error-data"] },
   ),
 
   scenario(

@@ -210,12 +210,7 @@ export const GET: readonly Scenario[] = [
       const invalid = await refused(alice.get(" "), "InvalidParams");
       expect(invalid.detailTypes).toContain("google.rpc.BadRequest");
     },
-    {
-      except: {
-        "jsonrpc 0.3": "errors have no typed details (A2A-172)",
-        "rest 0.3": "errors have no typed details (A2A-172)",
-      },
-    },
+    { needs: ["error-data"] },
   ),
 
   scenario("A2A-56 a blank id is InvalidParams", async ({ alice, refused }) => {
