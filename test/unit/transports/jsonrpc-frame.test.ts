@@ -131,19 +131,14 @@ describe("methods", () => {
     expect(new Set(server.seen.map(({ method }) => method)).size).toBe(11);
   });
 
-  it.each([
-    "sendMessage",
-    "SendMessage ",
-    "constructor",
-    "__proto__",
-    "toString",
-    "",
-    "hasOwnProperty",
-  ])("A2A-136, FR-64 %j is -32601", async (method) => {
-    const answer = await rpc(method, {});
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ id: 1, error: { code: -32601 } });
-  });
+  it.each(["sendMessage", "SendMessage ", "constructor", "__proto__", "toString", "", "hasOwnProperty"])(
+    "A2A-136, FR-64 %j is -32601",
+    async (method) => {
+      const answer = await rpc(method, {});
+      expect(answer.status).toBe(200);
+      expect(answer.json).toMatchObject({ id: 1, error: { code: -32601 } });
+    },
+  );
 
   it("A2A-19, A2A-20 a 0.3 name without a version asks for 0.3, which is not offered here", async () => {
     expect((await rpc("message/send", {})).json).toMatchObject({ id: 1, error: { code: -32009 } });
