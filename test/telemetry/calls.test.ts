@@ -163,6 +163,33 @@ describe("a line for each call", () => {
   });
 });
 
+describe("a stream that its reader leaves", () => {
+  it.each([
+    ["jsonrpc", "/", (params: object) => ({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params })],
+    ["rest", "/message:stream", (params: object) => params],
+  ])("is written once on %s", async (transport, path, body) => {
+    const leave = new AbortController();
+    const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: "watch" }] };
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "text/event-stream",
+        "a2a-version": "1.0",
+        authorization: `Bearer ${credential}`,
+      },
+      body: JSON.stringify(body({ message })),
+      signal: leave.signal,
+    });
+    await response.body?.getReader().read();
+    const match = { method: "lf.a2a.v1.A2AService/SendStreamingMessage", transport };
+    expect(logged(match)).toHaveLength(0);
+    leave.abort();
+    await eventually(() => expect(logged(match)).toHaveLength(1));
+    expect(logged(match)[0]).toMatchObject({ stream: true, kind: "Canceled" });
+  });
+});
+
 describe("/metrics on the admin port", () => {
   it("is the text format of Prometheus, each family and each series once", async () => {
     const response = await fetch(`${gateway.adminUrl}/metrics`);

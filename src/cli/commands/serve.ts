@@ -54,7 +54,12 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 
-  const gateway = await startGateway(config, { log });
+  const gateway = await Promise.race([startGateway(config, { log }), signalled.promise]);
+  if (typeof gateway === "string") {
+    // A start can last, as one that waits for its Redis does, and nobody has been served yet.
+    log.info({ signal: gateway }, `${gateway}: ending before Baton has started`);
+    process.exit(EXIT.ok);
+  }
   const { url, adminUrl } = gateway;
   log.info({ url, adminUrl, pid: process.pid }, `Baton listens on ${url}, for operators on ${adminUrl}`);
   const name = await signalled.promise;
