@@ -205,6 +205,26 @@ describe("JSON-RPC 0.3", () => {
     expect(await bad({ pushNotificationConfig: {} })).toBe("configuration.pushNotificationConfig.url");
   });
 
+  it("A2A-176 names the id of a push registration's task as its caller does", async () => {
+    const push = await gateway.vend({ push: true });
+    for (const [method, id] of [
+      ["get", " "],
+      ["list", " "],
+      ["delete", " "],
+      // No resource name can be made of it.
+      ["get", "t/pushNotificationConfigs-"],
+      ["list", "t/pushNotificationConfigs-"],
+      ["delete", 7],
+    ] as const) {
+      const params = { id, pushNotificationConfigId: "c" };
+      const call = { jsonrpc: "2.0", id: 1, method: `tasks/pushNotificationConfig/${method}`, params };
+      const body = JSON.stringify(call);
+      const { error } = (await http("/", { method: "POST", body, as: push })).body;
+      expect(error.code, method).toBe(-32602);
+      expect(error.message, method).toMatch(/^id: /);
+    }
+  });
+
   it("A2A-172 errors have the codes of 1.0, and no data that some client would not read", async () => {
     const missing = await rpc("tasks/get", { id: "nope" });
     expect(missing.status).toBe(200);

@@ -8,6 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import {
+  DeleteTaskPushNotificationConfigRequestSchema,
   GetTaskPushNotificationConfigRequestSchema,
   ListTaskPushNotificationConfigRequestSchema,
   A2AService as V03,
@@ -22,7 +23,6 @@ import {
   type PushParams,
   pushParamsOf,
   readCancelParams,
-  readDeletePushParams,
   readGetParams,
   readResubscribeParams,
   readSendParams,
@@ -65,15 +65,12 @@ const setNames: PathNames = (field) =>
     .replace(/\bauthentication\.scheme$/, "authentication.schemes")
     .replace(/^(url|token|id|authentication\b.*)$/, "pushNotificationConfig.$1");
 
-/** Where 1.0 has a task id and a config id, 0.3 has `id` and `pushNotificationConfigId`. */
-const pushNames: PathNames = (field) => ({ taskId: "id", id: "pushNotificationConfigId" })[field] ?? field;
-
-/** The same where the 0.3 service serves the method, which knows one resource name. */
+/** The 0.3 service knows one resource name where JSON-RPC has ids; what can be wrong with it is the task's id. */
 const resourceNames: PathNames = (field) => ({ name: "id", parent: "id" })[field] ?? field;
 
 /**
- * All ten methods. Those that 1.0 has under the same meaning call it at once; get and list of push registrations call
- * the 0.3 service, which knows the rules that 1.0 has no word for (A2A-168).
+ * All ten methods. Those that 1.0 has under the same meaning call it at once; get, list and delete of push
+ * registrations call the 0.3 service, which knows the rules that 1.0 has no word for (A2A-168).
  */
 export function v03Bindings(): JsonRpcBindings {
   return new Map<string, JsonRpcBinding>([
@@ -132,11 +129,16 @@ export function v03Bindings(): JsonRpcBindings {
     [
       "tasks/pushNotificationConfig/delete",
       binding({
-        method: V1.method.deleteTaskPushNotificationConfig,
-        read: readDeletePushParams,
+        method: V03.method.deleteTaskPushNotificationConfig,
+        read(params) {
+          const { taskId, configId } = pushParams(params);
+          return create(DeleteTaskPushNotificationConfigRequestSchema, {
+            name: configName(taskId, configId),
+          });
+        },
         // Empty is an object in 1.0 and nothing in 0.3 (A2A-125).
         print: () => null,
-        names: pushNames,
+        names: resourceNames,
       }),
     ],
     [

@@ -3,8 +3,6 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type CancelTaskRequest,
   CancelTaskRequestSchema,
-  type DeleteTaskPushNotificationConfigRequest,
-  DeleteTaskPushNotificationConfigRequestSchema,
   type GetTaskRequest,
   GetTaskRequestSchema,
   type SendMessageRequest,
@@ -83,21 +81,13 @@ export function readSetPushParams(params: JsonObject): TaskPushNotificationConfi
   });
 }
 
-/** A config without an id, as some peers delete it, is the one that "set" without an id made. */
-export function readDeletePushParams(params: JsonObject): DeleteTaskPushNotificationConfigRequest {
-  return readKind(DeleteTaskPushNotificationConfigRequestSchema, params, (members) => {
-    const taskId = members.scalar("id", "string") ?? "";
-    return { taskId, id: members.scalar("pushNotificationConfigId", "string") ?? taskId };
-  });
-}
-
 /** What names a task, and perhaps one of its configs. */
 export interface PushParams {
   readonly taskId: string;
   readonly configId: string;
 }
 
-/** The params of get and list. The ids may be missing; whoever uses them says so. */
+/** The params of get, list and delete. The ids may be missing; whoever uses them says so. */
 export function pushParamsOf(members: Members): PushParams {
   return {
     taskId: members.scalar("id", "string") ?? "",
