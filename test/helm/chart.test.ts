@@ -19,6 +19,7 @@ import {
   templateText,
   withValues,
 } from "./helm.ts";
+import { problemsOf } from "./kubernetes.ts";
 import { VALUE_SETS } from "./value-sets.ts";
 
 const rendered = new Map<string, string>();
@@ -47,6 +48,12 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
         for (const value of Object.values<string>(metadata.labels)) expect(value).toMatch(/^[\w.-]{0,63}$/);
         expect(seen.has(`${kind}/${metadata.name}`)).toBe(false);
         seen.add(`${kind}/${metadata.name}`);
+      }
+    });
+
+    it("is what the schemas of Kubernetes ask for, without a field that they do not know", () => {
+      for (const manifest of all()) {
+        expect({ kind: manifest.kind, problems: problemsOf(manifest) }).toMatchObject({ problems: [] });
       }
     });
 
@@ -169,6 +176,18 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
     ],
   ])("half a configuration fails with a sentence: %s", async (_what, bad, sentence) => {
     expect(await refusal({ ...BASE, ...bad })).toMatch(sentence);
+  });
+
+  it("a field of the wrong type, a missing one and an unknown one would be found", () => {
+    const broken = (change: (deployment: Manifest) => void) => {
+      const deployment = one(manifests(rendered.get("the least") ?? ""), "Deployment");
+      change(deployment);
+      return problemsOf(deployment).join();
+    };
+    expect(broken(({ spec }) => Object.assign(spec, { replicas: "2" }))).toMatch(/replicas/);
+    expect(broken(({ spec }) => delete spec.template)).toMatch(/template/);
+    const misspelt = broken(({ spec }) => Object.assign(spec.template.spec, { enableServiceLink: true }));
+    expect(misspelt).toBe("/spec/template/spec/enableServiceLink is not a field");
   });
 
   it("H5 leaves the number of pods to the autoscaler where there is one", async () => {
