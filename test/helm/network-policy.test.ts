@@ -95,6 +95,17 @@ describe.skipIf(helm === undefined)("the network policy and the egress guard", (
     expect(policy.ingress).toContainEqual({});
   });
 
+  it("lets the release's own test in to both ports, whoever else may come", async () => {
+    const from = [{ namespaceSelector: { matchLabels: { name: "clients" } } }];
+    const values = { ...VALUE_SETS["the least"], networkPolicy: { ingressFrom: from } };
+    const { ingress } = one(manifests(await templateText(values)), "NetworkPolicy").spec;
+    expect(ingress[0].from).toContainEqual(from[0]);
+    for (const rule of ingress) {
+      const pods = rule.from.map(({ podSelector }: Manifest) => podSelector?.matchLabels);
+      expect(pods).toContainEqual(expect.objectContaining({ "app.kubernetes.io/component": "test" }));
+    }
+  });
+
   it("reaches Redis on the ports of its address and its nodes", async () => {
     const ports = async (set: string) =>
       (await policyOf(set)).egress[1].ports.map(({ port }: Manifest) => port);
