@@ -73,10 +73,11 @@ local function save(t)
   t.touched = nil
 end
 
--- Index keys that a task stands in, for one scope, context and state.
+-- Index keys that a task stands in, for one scope, context and state. The context comes last: it is any text of the
+-- client, and must not read like a part that follows it.
 local function index_keys(scope, context, state)
   local base = P .. 'idx:' .. scope
-  return base, base .. ':s' .. state, base .. ':c:' .. context, base .. ':c:' .. context .. ':s' .. state
+  return base, base .. ':s' .. state, base .. ':c:' .. context, base .. ':s' .. state .. ':c:' .. context
 end
 
 -- While a listing is open, the place that a task leaves is kept, so that no page skips it (SB-35).
