@@ -11,12 +11,19 @@ export interface ConnectOptions {
    * a server alone has nobody to take over. Default: none.
    */
   readonly replicas?: { readonly count: number; readonly timeoutMs: number };
+  /**
+   * One server: how long a command waits for a connection that it can be sent on, in milliseconds. Then it fails as
+   * Unavailable and is never sent: its caller has long gone elsewhere. Default 15,000.
+   */
+  readonly patienceMs?: number;
   /** Connection errors; the client keeps reconnecting with at most 1 s between tries. */
   onError?(error: unknown): void;
 }
 
 // RESP 2: replies are arrays, as the scripts see them, whatever the command.
 const TYPE_MAPPING = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
+
+const PATIENCE_MS = 15_000;
 
 function reconnectStrategy(retries: number): number {
   return Math.min(50 * 2 ** Math.min(retries, 5), 1000);
@@ -53,6 +60,7 @@ async function connectSingle(
   const base = { ...address, socket: { ...socket, reconnectStrategy } };
   const commands = createClient({ ...base, RESP: 2, commandOptions: { typeMapping: TYPE_MAPPING } });
   const channels = createClient(base);
+  const waiting = { timeout: options.patienceMs ?? PATIENCE_MS };
   const reconnects: (() => void)[] = [];
   commands.on("error", (error) => options.onError?.(error));
   channels.on("error", (error) => options.onError?.(error));
@@ -63,7 +71,9 @@ async function connectSingle(
   return {
     async run(_key, args) {
       try {
-        return (await commands.sendCommand(args)) as unknown as Reply;
+        // A timer for each command of a good connection would only cost.
+        const sent = commands.isReady ? commands.sendCommand(args) : commands.sendCommand(args, waiting);
+        return (await sent) as unknown as Reply;
       } catch (error) {
         throw storeFault(error);
       }
