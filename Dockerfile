@@ -39,5 +39,5 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "/app/healthcheck.mjs"]
 STOPSIGNAL SIGTERM
 # In exec form, so that node is the process that gets SIGTERM, and lets go of its clients.
-ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/src/cli/baton.js"]
 CMD ["serve", "--json", "--grace", "20s"]

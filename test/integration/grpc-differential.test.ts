@@ -99,6 +99,8 @@ function send(session: ClientHttp2Session, call: RawCall): Promise<RawAnswer> {
  */
 function learnt(answer: RawAnswer): object {
   const all: Record<string, unknown> = { ...answer.headers, ...answer.trailers };
+  // Either path may percent-encode more than it must; what is compared is the text that a client reads.
+  if (typeof all["grpc-message"] === "string") all["grpc-message"] = decodeURIComponent(all["grpc-message"]);
   return { all, body: answer.body };
 }
 
