@@ -1,4 +1,5 @@
 /** Making and reading listings, for the scenarios about them. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Peer } from "../actors.ts";
 import type { ScenarioOptions } from "../scenario.ts";
@@ -8,7 +9,11 @@ export const needs: ScenarioOptions = { needs: ["list"] };
 /** Starts tasks one after the other; their ids, oldest first. */
 export async function several(peer: Peer, count: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let index = 0; index < count; index += 1) ids.push((await peer.start(`task ${index}`)).id);
+  for (let index = 0; index < count; index += 1) {
+    ids.push((await peer.start(`task ${index}`)).id);
+    // Status times have milliseconds; two tasks of the same one are listed by id, not in the order of their making.
+    await sleep(3);
+  }
   return ids;
 }
 
