@@ -32,6 +32,8 @@ export interface EmbeddedRedis {
   readonly socketPath: string;
   /** Process id of the Redis server. */
   readonly pid: number;
+  /** Resolves when the server ends without {@link stop}: whoever owns it cannot go on. */
+  readonly lost: Promise<void>;
   /** Writes everything to disk, ends the server and gives the folder back. Safe to call again. */
   stop(): Promise<void>;
 }
@@ -78,13 +80,17 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     log(`Started ${program} (process ${pid}) on ${socketPath}, data in ${folder}.`);
 
     let stopping: Promise<void> | undefined;
+    const lost = Promise.withResolvers<void>();
     void ended.then(() => {
-      if (stopping === undefined) log(`Redis (process ${pid}) ended by itself. Its log is ${logFile}.`);
+      if (stopping !== undefined) return;
+      log(`Redis (process ${pid}) ended by itself. Its log is ${logFile}.`);
+      lost.resolve();
     });
     return {
       url: `unix://${socketPath.split("/").map(encodeURIComponent).join("/")}`,
       socketPath,
       pid,
+      lost: lost.promise,
       stop() {
         stopping ??= shutDown(socketPath, pid, ended).finally(unlock);
         return stopping;

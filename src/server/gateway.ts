@@ -45,6 +45,8 @@ export interface Gateway {
   readonly adminToken: string;
   /** Open streams of this process. */
   readonly openStreams: number;
+  /** Resolves when the embedded Redis ends by itself: the gateway serves nobody then, and should be started anew. */
+  readonly lost: Promise<void>;
   /**
    * Lets go: readiness fails, streams end so that clients subscribe elsewhere, calls in flight finish, at most `graceMs`
    * (design.md section 8). Then everything is closed.
@@ -207,6 +209,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       get openStreams() {
         return core.streams.size;
       },
+      lost: source.lost,
       stop(graceMs = DEFAULT_GRACE_MS) {
         stopping ??= (async () => {
           draining = true;

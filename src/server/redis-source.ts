@@ -8,15 +8,23 @@ export interface RedisSource {
   readonly target: RedisTarget;
   /** We own the server, and its data is in our folder. */
   readonly embedded: boolean;
+  /** Resolves when a server of our own ends by itself; never for a configured one, which others look after. */
+  readonly lost: Promise<void>;
   stop(): Promise<void>;
 }
 
 /** The configured server, or one of our own when none is configured (design.md section 8). */
 export async function openRedisSource(config: Config, log: (line: string) => void): Promise<RedisSource> {
   const target = configuredTarget(config);
-  if (target !== undefined) return { target, embedded: false, stop: async () => {} };
+  if (target !== undefined)
+    return { target, embedded: false, lost: new Promise(() => {}), stop: async () => {} };
   const server = await startEmbeddedRedis({ dir: join(config.dataDir, "redis"), log });
-  return { target: { kind: "socket", path: server.socketPath }, embedded: true, stop: () => server.stop() };
+  return {
+    target: { kind: "socket", path: server.socketPath },
+    embedded: true,
+    lost: server.lost,
+    stop: () => server.stop(),
+  };
 }
 
 function configuredTarget(config: Config): RedisTarget | undefined {

@@ -62,7 +62,12 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const { url, adminUrl } = gateway;
   log.info({ url, adminUrl, pid: process.pid }, `Baton listens on ${url}, for operators on ${adminUrl}`);
-  const name = await signalled.promise;
+  const name = await Promise.race([signalled.promise, gateway.lost]);
+  if (name === undefined) {
+    // Whatever supervises us starts everything again; what was written is still in the data folder.
+    log.error({}, "The embedded Redis ended by itself: ending too, so that both are started again");
+    process.exit(EXIT.failed);
+  }
   log.info({ signal: name }, `${name}: letting go of clients`);
   await gateway.stop(options.grace * 1000);
   log.info({}, "Baton has stopped");

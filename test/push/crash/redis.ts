@@ -44,7 +44,13 @@ export async function startMortalRedis(): Promise<MortalRedis> {
 
 /** The same server, seen from another process. */
 export async function attachRedis(socketPath: string): Promise<TestRedis> {
-  const server = { url: `unix://${socketPath}`, socketPath, pid: 0, stop: async () => {} };
+  const server = {
+    url: `unix://${socketPath}`,
+    socketPath,
+    pid: 0,
+    lost: new Promise<void>(() => {}),
+    stop: async () => {},
+  };
   return {
     server,
     connect: () => connectRedis({ target: { kind: "socket", path: socketPath } }),
