@@ -296,7 +296,7 @@ describe.each(["rest", "jsonrpc"] as const)("event stream of %s", (binding) => {
     const raw = open(token, id);
     await raw.until(/data: /);
     await worker.progress(id, "T1");
-    const text = await raw.until(/T1/);
+    const text = await raw.until(/"T1"/);
     raw.close();
     const last = [...text.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1];
     await worker.progress(id, "T2");
