@@ -22,7 +22,7 @@ function grace(): number {
 
 describe("the image", () => {
   it("H13 runs node in exec form, so that it is the process that gets SIGTERM", () => {
-    expect(lastStage()).toMatch(/^ENTRYPOINT \["node", "\/app\/dist\/src\/cli\/main\.js"\]$/m);
+    expect(lastStage()).toMatch(/^ENTRYPOINT \["node", "\/app\/dist\/src\/cli\/baton\.js"\]$/m);
     expect(grace()).toBeGreaterThan(0);
   });
 
