@@ -6,14 +6,21 @@ import { type Driver, type DriverKind, WireError } from "./driver.ts";
 import { GATEWAY, runsOn, type World } from "./scenario.ts";
 import { TABLE } from "./table/index.ts";
 
-/** Runs every scenario that the transport can express, against one gateway. */
-export function runTable(kind: DriverKind): void {
+/** A Redis that is not ours needs a key of the operator's for push credentials. */
+const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
+
+/**
+ * Runs every scenario that the transport can express, against one gateway. `redis` starts another kind of Redis for it
+ * and answers the configuration that reaches it.
+ */
+export function runTable(kind: DriverKind, redis?: () => Promise<Record<string, unknown>>): void {
   describe(kind.name, () => {
     let gateway: TestGateway;
     let driver: Driver;
 
     beforeAll(async () => {
-      gateway = await startTestGateway(GATEWAY);
+      const push = { ...GATEWAY.push, ...(redis === undefined ? {} : { secretKey: SECRET_KEY }) };
+      gateway = await startTestGateway({ ...GATEWAY, push, ...(await redis?.()) });
       driver = await kind.connect({ url: gateway.url, authority: new URL(gateway.url).host });
     });
     afterAll(async () => {
