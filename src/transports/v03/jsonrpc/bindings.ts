@@ -66,7 +66,7 @@ const setNames: PathNames = (field) =>
     .replace(/^(url|token|id|authentication\b.*)$/, "pushNotificationConfig.$1");
 
 /** The 0.3 service knows one resource name where JSON-RPC has ids; what can be wrong with it is the task's id. */
-const resourceNames: PathNames = (field) => ({ name: "id", parent: "id" })[field] ?? field;
+const resourceNames: PathNames = (field) => (field === "name" || field === "parent" ? "id" : field);
 
 /**
  * All ten methods. Those that 1.0 has under the same meaning call it at once; get, list and delete of push
