@@ -12,6 +12,8 @@ export default defineConfig({
     // Generous, because the tests start real servers on machines that may be busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // CI machines are shared and may stall for seconds; what fails three times in a row is a fault.
+    retry: process.env.CI === undefined ? 0 : 2,
     reporters: ["default", "./test/reporter/summary.ts"],
   },
 });
