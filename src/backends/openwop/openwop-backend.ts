@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { clone } from "@bufbuild/protobuf";
 import { MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../../domain/caller.ts";
-import { BatonError, invalidParams, taskNotFound } from "../../domain/errors.ts";
+import { BatonError, taskNotFound } from "../../domain/errors.ts";
 import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
 import type { Interrupt } from "../../domain/openwop/interrupt.ts";
 import { resumeValue } from "../../domain/openwop/resume-value.ts";
@@ -21,6 +21,7 @@ import type { RunAnswer, RunIntent, RunMessage, RunRecord } from "../../store/ru
 import type { RunStore } from "../../store/runs.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../../store/tasks.ts";
 import type { Agent, Backend, CancelInput, RefreshInput, ReplyInput, StartInput } from "../backend.ts";
+import { messageIdReused, messageRefused } from "../message-refusal.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
 import type { CreateRun } from "./client/client.ts";
 import { didNothing, HostRefusal, isFinal } from "./client/errors.ts";
@@ -139,7 +140,7 @@ export class OpenWopBackend implements Backend {
     };
     const check = await this.#runs.checkMessage(agent.name, taskId, viewer, message);
     if (check.kind === "replayed") return check.snapshot;
-    if (check.kind !== "ok" && check.kind !== "pending") throw refusalOf(check.kind, taskId);
+    if (check.kind !== "ok" && check.kind !== "pending") throw messageRefused(check.kind, taskId);
 
     let answer: RunAnswer;
     if (check.kind === "pending") answer = check.answer;
@@ -287,23 +288,4 @@ export class OpenWopBackend implements Backend {
     if (snapshot === undefined) throw taskNotFound(id);
     return snapshot;
   }
-}
-
-function refusalOf(kind: "notfound" | "context" | "terminal" | "mismatch", taskId: string): BatonError {
-  switch (kind) {
-    case "notfound":
-      return taskNotFound(taskId);
-    case "context":
-      return invalidParams({ field: "message.contextId", description: "is not the context of the task" });
-    case "terminal":
-      return new BatonError("UnsupportedOperation", "the task has ended and takes no more messages", {
-        metadata: { taskId },
-      });
-    case "mismatch":
-      return messageIdReused();
-  }
-}
-
-function messageIdReused(): BatonError {
-  return invalidParams({ field: "message.messageId", description: "was used before with other content" });
 }

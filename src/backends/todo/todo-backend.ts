@@ -8,11 +8,12 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { BatonError, invalidParams, taskNotFound } from "../../domain/errors.ts";
+import { invalidParams, taskNotFound } from "../../domain/errors.ts";
 import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
 import type { TaskSnapshot } from "../../store/tasks.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Backend, CancelInput, ReplyInput, StartInput } from "../backend.ts";
+import { messageIdReused, messageRefused } from "../message-refusal.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
 import { intakeRefusal, labelOf } from "./intake.ts";
 import { chooseQueue } from "./queue-choice.ts";
@@ -87,21 +88,13 @@ export class TodoBackend implements Backend {
       case "accepted":
       case "replayed":
         return result.snapshot;
-      case "notfound":
-        throw taskNotFound(taskId);
-      case "context":
-        throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
-      case "terminal":
-        throw new BatonError("UnsupportedOperation", "the task has ended and takes no more messages", {
-          metadata: { taskId },
-        });
-      case "mismatch":
-        throw messageIdReused();
       case "pushlimit":
         throw invalidParams({
           field: "configuration.taskPushNotificationConfig",
           description: "the task has as many push configs as it may",
         });
+      default:
+        throw messageRefused(result.kind, taskId);
     }
   }
 
@@ -127,10 +120,6 @@ export function agentText(text: string): Message {
     role: Role.AGENT,
     parts: [create(PartSchema, { content: { case: "text", value: text } })],
   });
-}
-
-function messageIdReused(): BatonError {
-  return invalidParams({ field: "message.messageId", description: "was used before with other content" });
 }
 
 function idempotencyKey(request: SendMessageRequest): string {
