@@ -7,11 +7,11 @@ import { loadConfig } from "../config/load.ts";
 import { adminTokenFile } from "../server/admin-token.ts";
 import { checkedUrl, connect, localUrl } from "./client-options.ts";
 import { CliError, EXIT, explainCall } from "./exit.ts";
+import { type OutputOptions, withOutput } from "./output.ts";
 
-export interface AdminOptions {
+export interface AdminOptions extends OutputOptions {
   readonly adminUrl?: string;
   readonly config?: string;
-  readonly json?: boolean;
 }
 
 const ADVICE =
@@ -19,13 +19,12 @@ const ADVICE =
 
 /** The options of every command for operators. */
 export function withAdminOptions(command: Command): Command {
-  return command
+  return withOutput(command)
     .option(
       "--admin-url <url>",
       "address of the admin port (BATON_ADMIN_URL; default: from the configuration)",
     )
-    .option("--config <file>", "configuration file, to find the admin port and the data folder")
-    .option("--json", "print JSON, one value a line");
+    .option("--config <file>", "configuration file, to find the admin port and the data folder");
 }
 
 /** Runs `work` with a client of the endpoint service; errors come out in words. */

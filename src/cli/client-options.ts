@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { loadConfig } from "../config/load.ts";
 import { CliError, EXIT, explainCall } from "./exit.ts";
+import { type OutputOptions, withOutput } from "./output.ts";
 
-export interface ClientOptions {
+export interface ClientOptions extends OutputOptions {
   readonly url?: string;
   readonly credential?: string;
   readonly agent?: string;
-  readonly json?: boolean;
 }
 
 const VEND_ADVICE =
@@ -17,13 +17,12 @@ const VEND_ADVICE =
 
 /** The options of every command that talks to a gateway as a client or a worker. */
 export function withClientOptions(command: Command): Command {
-  return command
+  return withOutput(command)
     .option(
       "--url <url>",
       "address of the gateway (BATON_URL; default: where `baton serve` listens from here)",
     )
-    .option("--credential <token>", "endpoint credential (BATON_CREDENTIAL)")
-    .option("--json", "print JSON, one value a line");
+    .option("--credential <token>", "endpoint credential (BATON_CREDENTIAL)");
 }
 
 export function gatewayUrl(options: ClientOptions): string {

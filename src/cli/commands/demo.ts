@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { EXIT } from "../exit.ts";
+import { withOutput } from "../output.ts";
 
 /** A step that has not ended by then hangs, in milliseconds. */
 const STEP_LIMIT_MS = 20_000;
 
 export function demoCommand(): Command {
-  return new Command("demo")
+  return withOutput(new Command("demo"), "one step a line")
     .description(
       "Start everything, send messages over every binding, and check each result. Leaves nothing behind.",
     )
     .option("--openwop", "show the hand-off to an OpenWOP host instead; needs a clone of the repository")
-    .option("--json", "print JSON, one step a line")
     .action(demo);
 }
 

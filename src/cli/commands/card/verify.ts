@@ -7,19 +7,18 @@ import { printCard } from "../../../transports/v03/translate/kind/card.ts";
 import { readCard } from "../../card-file.ts";
 import { CliError, EXIT } from "../../exit.ts";
 import { quoted } from "../../grant-text.ts";
-import { printResult, table } from "../../output.ts";
+import { type OutputOptions, printResult, table, withOutput } from "../../output.ts";
 import { type NamedFile, readableFile, repeated } from "../../values.ts";
 
-interface VerifyOptions {
+interface VerifyOptions extends OutputOptions {
   readonly keys?: readonly NamedFile[];
   readonly jkuHost?: readonly string[];
   readonly allow?: readonly string[];
   readonly ca?: readonly NamedFile[];
-  readonly json?: boolean;
 }
 
 export function cardVerifyCommand(): Command {
-  return new Command("verify")
+  return withOutput(new Command("verify"))
     .description(
       "Check the signatures of a card; one good signature makes it good. Keys come from files, or from hosts that you name: what the card says of its keys proves nothing.",
     )
@@ -32,7 +31,6 @@ export function cardVerifyCommand(): Command {
       repeated,
     )
     .option("--ca <file>", "PEM of an authority to trust besides the platform's", readableFile)
-    .option("--json", "print JSON")
     .action(async (source: string, options: VerifyOptions) => {
       const verdicts = await judge(source, options);
       const good = verdicts.some(({ valid }) => valid);

@@ -1,16 +1,16 @@
 import { Command } from "commander";
 import { stringify } from "yaml";
 import { loadConfig } from "../../../config/load.ts";
+import { type OutputOptions, withOutput } from "../../output.ts";
 
-/** Keys whose values are never printed, and an address that may hold a password. */
-const SECRET = /^(token|password|secret|key)$/i;
+/** Keys whose values are never printed. */
+const SECRET = /^(token|password|secretKey|previousSecretKeys)$/;
 
 export function configShowCommand(): Command {
-  return new Command("show")
+  return withOutput(new Command("show"))
     .description("Print the whole configuration as it is used, without its secrets.")
     .option("--config <file>", "configuration file (BATON_CONFIG; default: baton.yaml, if there is one)")
-    .option("--json", "print JSON instead of YAML")
-    .action((options: { readonly config?: string; readonly json?: boolean }) => {
+    .action((options: OutputOptions & { readonly config?: string }) => {
       const shown = withoutSecrets(loadConfig(options.config, process.env));
       process.stdout.write(options.json === true ? `${JSON.stringify(shown)}\n` : stringify(shown));
     });
@@ -18,12 +18,18 @@ export function configShowCommand(): Command {
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (typeof value === "string") return value.replace(/(\/\/[^/@]*:)[^/@]*@/, "$1***@");
+  // An address may hold a password.
+  if (typeof value === "string") return value.replace(/(\/\/[^/@:]*:)\S*@/, "$1***@");
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      SECRET.test(key) && typeof inner === "string" ? "***" : withoutSecrets(inner),
+      SECRET.test(key) ? hidden(inner) : withoutSecrets(inner),
     ]),
   );
+}
+
+function hidden(secret: unknown): unknown {
+  if (Array.isArray(secret)) return secret.map(hidden);
+  return secret === undefined ? undefined : "***";
 }

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { CliError, EXIT } from "../../exit.ts";
-import { note, printResult } from "../../output.ts";
+import { note, type OutputOptions, printResult, withOutput } from "../../output.ts";
 import { type ReceivedPush, startReceiver } from "../../receiver/receiver.ts";
 import { selfSigned } from "../../receiver/self-signed.ts";
 import { port, wholeNumber } from "../../values.ts";
 
-interface ReceiverCommandOptions {
+interface ReceiverCommandOptions extends OutputOptions {
   readonly host: string;
   readonly port: number;
   readonly cert?: string;
@@ -14,11 +14,10 @@ interface ReceiverCommandOptions {
   readonly caOut: string;
   readonly token?: string;
   readonly status: number;
-  readonly json?: boolean;
 }
 
 export function pushReceiverCommand(): Command {
-  return new Command("receiver")
+  return withOutput(new Command("receiver"), "one push a line")
     .description(
       "Run a small TLS receiver for trials: it checks the token, tells repetitions and prints what comes.",
     )
@@ -33,7 +32,6 @@ export function pushReceiverCommand(): Command {
     )
     .option("--token <token>", "refuse pushes that do not carry it (BATON_PUSH_TOKEN)")
     .option("--status <code>", "answer every push with this status", wholeNumber(200, 599), 204)
-    .option("--json", "print JSON, one push a line")
     .action(run);
 }
 
