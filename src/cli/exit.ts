@@ -40,7 +40,7 @@ export function explain(thrown: unknown): CliError {
     return new CliError(
       `The configuration cannot be used:\n  ${thrown.problems.join("\n  ")}`,
       EXIT.usage,
-      "`baton config schema` prints what is allowed.",
+      "`baton config schema` prints what is allowed, `baton doctor` looks at everything else too.",
     );
   }
   if (thrown instanceof EmbeddedRedisError) return new CliError(thrown.message, EXIT.usage);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
+import { type Environment, KEY_VARIABLES } from "./environment.ts";
 import { type Config, configSchema, RESERVED_AGENT_NAMES } from "./schema.ts";
 
 /** The configuration cannot be used; `problems` has one line per fault, each starting with the key. */
@@ -14,47 +15,93 @@ export class ConfigError extends Error {
   }
 }
 
-/** Environment variables that set a key, so that secrets need not stand in a file. */
-const ENVIRONMENT: readonly (readonly [variable: string, path: readonly string[]])[] = [
-  ["BATON_REDIS_URL", ["redis", "url"]],
-  ["BATON_REDIS_PASSWORD", ["redis", "password"]],
-  ["BATON_ADMIN_TOKEN", ["admin", "token"]],
-  ["BATON_SECRET_KEY", ["push", "secretKey"]],
-  ["BATON_PUBLIC_URL", ["publicUrl"]],
-  ["BATON_HOST", ["listen", "host"]],
-  ["BATON_PORT", ["listen", "port"]],
-  ["BATON_ADMIN_PORT", ["admin", "port"]],
-  ["BATON_DATA_DIR", ["dataDir"]],
-];
-
-const NUMERIC = new Set(["BATON_PORT", "BATON_ADMIN_PORT"]);
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** What a configuration says, as far as it can be used. */
+export interface ReadConfig {
+  /** The file; undefined where there is none. */
+  readonly file: string | undefined;
+  /** The configuration; absent where `problems` has any. */
+  readonly config?: Config;
+  /** One line per fault, each starting with the key. */
+  readonly problems: readonly string[];
+  /** The document, with the environment laid over it; absent where the file cannot be read. */
+  readonly document?: Readonly<Record<string, unknown>>;
+  /** Keys of the first level that have faults. */
+  readonly sections: ReadonlySet<string>;
+}
 
 /**
  * Reads `baton.yaml` (or the named file), lays the environment over it and checks the whole. A variable `X_FILE` names
  * a file that holds the value of `X`. Throws {@link ConfigError}.
  */
 export function loadConfig(file: string | undefined, environment: Environment): Config {
+  const { config, problems, file: path } = readConfig(file, environment);
+  if (config === undefined) throw new ConfigError(path ?? "configuration", problems);
+  return config;
+}
+
+/** The same for whoever wants to know all that is wrong. */
+export function readConfig(file: string | undefined, environment: Environment): ReadConfig {
   const path = file ?? environment.BATON_CONFIG ?? (existsSync("baton.yaml") ? "baton.yaml" : undefined);
-  const document = path === undefined ? {} : readDocument(path);
-  for (const [variable, keys] of ENVIRONMENT) {
-    const value = readVariable(variable, environment);
-    if (value !== undefined) assign(document, keys, NUMERIC.has(variable) ? Number(value) : value);
+  const unread: string[] = [];
+  let document: Record<string, unknown>;
+  try {
+    document = path === undefined ? {} : readDocument(path);
+    for (const { name, path: keys, numeric } of KEY_VARIABLES) {
+      const value = readVariable(name, environment, unread);
+      if (value !== undefined) assign(document, keys, numeric === true ? Number(value) : value);
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { file: path, problems: error.problems, sections: new Set() };
   }
-  return parseConfig(document, path ?? "configuration");
+  const { config, problems, sections } = judge(document);
+  if (unread.length > 0 || config === undefined) {
+    return { file: path, problems: [...unread, ...problems], document, sections };
+  }
+  return { file: path, config, problems: [], document, sections };
 }
 
 /** Checks a configuration document. Throws {@link ConfigError}. */
 export function parseConfig(document: unknown, source = "configuration"): Config {
+  const { config, problems } = judge(document);
+  if (config === undefined) throw new ConfigError(source, problems);
+  return config;
+}
+
+function judge(document: unknown): Pick<ReadConfig, "problems" | "sections"> & { readonly config?: Config } {
+  const sections = new Set<string>();
+  const problems: string[] = [];
+  for (const path of reservedNames(document, [])) {
+    sections.add(path[0] ?? "");
+    problems.push(`${path.join(".")}: the name is reserved`);
+  }
   const result = configSchema.safeParse(document);
   if (!result.success) {
-    throw new ConfigError(
-      source,
-      result.error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`),
-    );
+    for (const issue of result.error.issues) {
+      const unknown = issue.code === "unrecognized_keys" && issue.path.length === 0 ? issue.keys : [];
+      for (const key of unknown.length > 0 ? unknown : [String(issue.path[0] ?? "")]) sections.add(key);
+      problems.push(`${issue.path.join(".") || "(root)"}: ${issue.message}`);
+    }
+    return { problems, sections };
   }
-  const config = result.data;
+  for (const problem of contradictions(result.data)) {
+    sections.add(/^\w+/.exec(problem)?.[0] ?? "");
+    problems.push(problem);
+  }
+  return problems.length > 0 ? { problems, sections } : { config: result.data, problems, sections };
+}
+
+/** Keys that JavaScript reads as something else than a key; what stands below them would be lost without a word. */
+function reservedNames(value: unknown, path: readonly string[]): string[][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const here = [...path, key];
+    return key === "__proto__" ? [here] : reservedNames(inner, here);
+  });
+}
+
+/** What each part by itself allows, and all of them together do not. */
+function contradictions(config: Config): string[] {
   const names = Object.keys(config.agents);
   const problems: string[] = [];
   for (const reserved of RESERVED_AGENT_NAMES) {
@@ -66,8 +113,7 @@ export function parseConfig(document: unknown, source = "configuration"): Config
   const { proxyAgent } = config.openwop;
   if (proxyAgent !== undefined && (config.agents[proxyAgent]?.backend ?? "todo") === "todo")
     problems.push(`openwop.proxyAgent: ${proxyAgent} is no agent on an OpenWOP host`);
-  if (problems.length > 0) throw new ConfigError(source, problems);
-  return config;
+  return problems;
 }
 
 /** Half-configured admin people would be a door that looks locked and is not, or the other way round. */
@@ -111,7 +157,7 @@ function readDocument(path: string): Record<string, unknown> {
   return document as Record<string, unknown>;
 }
 
-function readVariable(variable: string, environment: Environment): string | undefined {
+function readVariable(variable: string, environment: Environment, unread: string[]): string | undefined {
   const value = environment[variable];
   if (value !== undefined && value !== "") return value;
   const file = environment[`${variable}_FILE`];
@@ -119,7 +165,8 @@ function readVariable(variable: string, environment: Environment): string | unde
   try {
     return readFileSync(file, "utf8").trim();
   } catch {
-    throw new ConfigError(`${variable}_FILE`, [`${file} cannot be read`]);
+    unread.push(`${variable}_FILE: ${file} cannot be read`);
+    return undefined;
   }
 }
 

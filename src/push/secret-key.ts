@@ -1,5 +1,6 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../config/data-folder.ts";
 import type { Config } from "../config/schema.ts";
 import { makeSecretKey, readSecretKey, SecretBox, SecretKeyError } from "./secret-box.ts";
 
@@ -24,7 +25,7 @@ export async function openSecretBox(config: Config, ownsRedis: boolean): Promise
 
 async function keptKey(dataDir: string): Promise<string> {
   const path = join(dataDir, FILE);
-  await mkdir(dataDir, { recursive: true });
+  makeFolder(dataDir);
   try {
     await writeFile(path, `${makeSecretKey()}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {

@@ -4,9 +4,10 @@
  * @module
  */
 import type { ChildProcess } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { closeSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolder } from "../config/data-folder.ts";
 import { ask } from "./ask.ts";
 import { EmbeddedRedisError } from "./errors.ts";
 import { findRedisServer } from "./find-server.ts";
@@ -58,7 +59,7 @@ const STOP_WITHIN_MS = 5_000;
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const log = options.log ?? (() => {});
   const program = findRedisServer(options.env === undefined ? {} : { env: options.env });
-  const folder = makeFolder(options.dir);
+  const folder = realFolder(options.dir);
   const unlock = lockFolder(folder);
   let shell: ChildProcess | undefined;
   try {
@@ -104,10 +105,9 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   }
 }
 
-function makeFolder(dir: string): string {
+function realFolder(dir: string): string {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    return realpathSync(dir);
+    return realpathSync(makeFolder(dir, 0o700));
   } catch (cause) {
     throw new EmbeddedRedisError("bad-folder", `The data folder ${dir} cannot be made: ${String(cause)}`, {
       cause,

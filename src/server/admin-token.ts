@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../config/data-folder.ts";
+import { ConfigError } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 
 /** Where the admin credential is kept when the operator gives none. */
@@ -14,7 +16,12 @@ export function adminTokenFile(dataDir: string): string {
  */
 export async function resolveAdminToken(config: Config): Promise<string> {
   if (config.admin.token !== undefined) return config.admin.token;
-  await mkdir(config.dataDir, { recursive: true });
+  try {
+    makeFolder(config.dataDir);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError("dataDir", [`dataDir: ${config.dataDir} cannot be made: ${why}`]);
+  }
   const path = adminTokenFile(config.dataDir);
   const token = `sba_${randomBytes(32).toString("base64url")}`;
   try {

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ConfigError } from "../config/load.ts";
 import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
 import type { BatonError } from "../domain/errors.ts";
 import { createPush } from "../push/push.ts";
@@ -21,7 +21,8 @@ import { v03Bindings } from "../transports/v03/jsonrpc/bindings.ts";
 import { v03Routes } from "../transports/v03/rest/routes.ts";
 import { resolveAdminToken } from "./admin-token.ts";
 import { createCore } from "./core.ts";
-import { type Listener, startListener } from "./listener.ts";
+import { egressProblems } from "./egress-settings.ts";
+import { type Listener, startListener, type TlsMaterial } from "./listener.ts";
 import type { ServerLog } from "./log.ts";
 import { createOpenWopHandlers } from "./openwop-handlers.ts";
 import { createProbeHandler } from "./probes.ts";
@@ -29,6 +30,7 @@ import { pushPrinters } from "./push-printers.ts";
 import { isPersistent, openRedisSource } from "./redis-source.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 import { createMetricsHandler, createTelemetry } from "./telemetry.ts";
+import { readTlsFiles } from "./tls-files.ts";
 import { programVersion } from "./version.ts";
 
 export interface GatewayOptions {
@@ -63,6 +65,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
   const undoAll = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
+  const tls = checkedTls(config);
   try {
     const adminToken = await resolveAdminToken(config);
     const source = await openRedisSource(config, (line) => log?.info({}, line));
@@ -178,7 +181,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       streamHandlers: config.listen.leanGrpc
         ? [createGrpcHandler({ ...connect, dispatcher, forwarded, baseHeaders: SECURITY_HEADERS })]
         : [],
-      ...tlsOf(config),
+      ...(tls === undefined ? {} : { tls }),
       ...(log === undefined ? {} : { log }),
     });
     const main = listener;
@@ -236,10 +239,13 @@ function ownNames(port: number): { readonly address: string; readonly port: numb
   ];
 }
 
-function tlsOf(config: Config): { tls?: { cert: Buffer; key: Buffer } } {
+/** What files and policies say is looked at before anything is started; all faults are told at once. */
+function checkedTls(config: Config): TlsMaterial | undefined {
   const { tls } = config.listen;
-  if (tls === undefined) return {};
-  return { tls: { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) } };
+  const files = tls === undefined ? { problems: [] } : readTlsFiles(tls);
+  const problems = [...files.problems, ...egressProblems(config)];
+  if (problems.length > 0) throw new ConfigError("configuration", problems);
+  return files.material;
 }
 
 function after(ms: number): Promise<null> {
