@@ -1,11 +1,53 @@
-/** One measurement in a process of its own: `node bench/load/main.ts <row> <connections> <seconds> <subject JSON>`. */
-import { measure } from "../measure.ts";
-import { callsOf, type Row, type Subject } from "./calls.ts";
+/** The load of the unary rows, in a process of its own. */
+import { ready } from "../program.ts";
+import { percentile } from "../rows/row.ts";
+import { openCaller, type Subject, type Unary } from "./unary.ts";
 
-const [row, connections, seconds, subject] = process.argv.slice(2);
-const calls = callsOf(row as Row, JSON.parse(subject ?? "{}") as Subject, Number(connections));
-// A first call that fails says why; in the loop failures are only counted.
-await calls.call();
-const result = await measure(calls.call, Number(connections), Number(seconds));
-await calls.close();
-process.stdout.write(`${JSON.stringify(result)}\n`);
+/** What one round found. Latencies in milliseconds. */
+export interface Round {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+}
+
+interface Order {
+  readonly call: Unary;
+  readonly subject: Subject;
+  /** Calls in flight. */
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+/** Keeps the calls in flight for a time. A first call that fails says why; in the loop failures are only counted. */
+async function round({ call, subject, connections, seconds }: Order): Promise<Round> {
+  const caller = await openCaller(call, subject, connections);
+  await caller.calls[0]?.();
+  const latencies: number[] = [];
+  let errors = 0;
+  const started = performance.now();
+  const until = started + seconds * 1000;
+  await Promise.all(
+    caller.calls.map(async (once) => {
+      for (let begun = performance.now(); begun < until; ) {
+        await once().catch(() => {
+          errors += 1;
+        });
+        const now = performance.now();
+        latencies.push(now - begun);
+        begun = now;
+      }
+    }),
+  );
+  const elapsed = (performance.now() - started) / 1000;
+  caller.close();
+  latencies.sort((a, b) => a - b);
+  return {
+    perSecond: (latencies.length - errors) / elapsed,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    errors,
+  };
+}
+
+ready({}, { round });

@@ -1,7 +1,6 @@
-/** The peer: an `@a2a-js/sdk` server with its in-memory store. Prints its Subject as one line of JSON. */
-import { randomUUID } from "node:crypto";
+/** `@a2a-js/sdk` on each of its bindings, with its in-memory store. */
 import type { AddressInfo } from "node:net";
-import { type AgentCard, type Message, type Task, TaskState } from "@a2a-js/sdk";
+import { type AgentCard, TaskState } from "@a2a-js/sdk";
 import {
   type AgentExecutor,
   DefaultRequestHandler,
@@ -13,51 +12,18 @@ import { jsonRpcHandler, restHandler, UserBuilder } from "@a2a-js/sdk/server/exp
 import { A2AService, UserBuilder as GrpcUserBuilder, grpcService } from "@a2a-js/sdk/server/grpc";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import express from "express";
-import type { Subject } from "../load/calls.ts";
+import { ready } from "../program.ts";
 
-function status(state: TaskState) {
-  return { state, message: undefined, timestamp: new Date().toISOString() };
-}
-
-/** Works, makes one artifact, completes: what the bench's worker does on Baton. */
+/** Takes the message as a task and does no work: on Baton too the work is somebody else's. */
 const executor: AgentExecutor = {
-  async execute(context: RequestContext, bus: ExecutionEventBus) {
-    const { taskId, contextId, userMessage } = context;
-    const task = {
-      id: taskId,
-      contextId,
-      status: status(TaskState.TASK_STATE_SUBMITTED),
-      history: [userMessage],
-      artifacts: [],
-      metadata: {},
-    } satisfies Task;
+  async execute({ taskId, contextId, userMessage }: RequestContext, bus: ExecutionEventBus) {
+    const status = {
+      state: TaskState.TASK_STATE_SUBMITTED,
+      message: undefined,
+      timestamp: new Date().toISOString(),
+    };
+    const task = { id: taskId, contextId, status, history: [userMessage], artifacts: [], metadata: {} };
     bus.publish({ kind: "task", data: task });
-    bus.publish({
-      kind: "statusUpdate",
-      data: { taskId, contextId, status: status(TaskState.TASK_STATE_WORKING), metadata: {} },
-    });
-    bus.publish({
-      kind: "artifactUpdate",
-      data: {
-        taskId,
-        contextId,
-        artifact: {
-          artifactId: randomUUID(),
-          name: "",
-          description: "",
-          parts: (userMessage as Message).parts,
-          metadata: {},
-          extensions: [],
-        },
-        append: false,
-        lastChunk: true,
-        metadata: {},
-      },
-    });
-    bus.publish({
-      kind: "statusUpdate",
-      data: { taskId, contextId, status: status(TaskState.TASK_STATE_COMPLETED), metadata: {} },
-    });
     bus.finished();
   },
   async cancelTask() {},
@@ -89,31 +55,12 @@ app.use("/rpc", jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuth
 app.use("/rest", restHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 const http = app.listen(0, "127.0.0.1");
 await new Promise((resolve) => http.once("listening", resolve));
+const { port } = http.address() as AddressInfo;
 const grpc = new Server();
 grpc.addService(A2AService, grpcService({ requestHandler, userBuilder: GrpcUserBuilder.noAuthentication }));
 const grpcPort = await new Promise<number>((resolve, reject) => {
-  grpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
-    error === null ? resolve(port) : reject(error),
+  grpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+    error === null ? resolve(bound) : reject(error),
   );
 });
-const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-const answer = await fetch(`${url}/rpc`, {
-  method: "POST",
-  headers: { "content-type": "application/json", "a2a-version": "1.0" },
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "SendMessage",
-    params: { message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: "measure me" }] } },
-  }),
-});
-const { result } = (await answer.json()) as { result: { task: { id: string } } };
-const subject: Subject = {
-  url,
-  grpc: `127.0.0.1:${grpcPort}`,
-  jsonrpcPath: "/rpc",
-  restPath: "/rest",
-  credential: "none",
-  taskId: result.task.id,
-};
-process.stdout.write(`${JSON.stringify(subject)}\n`);
+ready({ port, grpcPort });

@@ -1,37 +1,36 @@
-/** Baton with its embedded Redis and an append-only file. Prints its Subject as one line of JSON. */
-import { randomUUID } from "node:crypto";
-import { startTestGateway } from "../../test/gateway.ts";
-import type { Subject } from "../load/calls.ts";
+/** A gateway as `baton serve` runs it, without limits on calls, on a Redis that the bench names. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseConfig } from "../../src/config/load.ts";
+import { startGateway } from "../../src/server/gateway.ts";
+import { createVendor, type VendOptions } from "../../test/gateway.ts";
+import { ready, startedWith } from "../program.ts";
 
-const gateway = await startTestGateway({
+const UNLIMITED = { perSecond: 1_000_000, burst: 1_000_000 };
+const dataDir = await mkdtemp(join(tmpdir(), "baton-bench-"));
+const config = parseConfig({
+  listen: { port: 0 },
+  admin: { port: 0 },
+  dataDir,
+  limits: { perAddress: UNLIMITED, perEndpoint: UNLIMITED, send: UNLIMITED },
   streams: { perEndpoint: 100_000 },
-  agents: { default: { queues: ["default", "idle"], defaultQueue: "default" } },
+  // The default log tells of each failed call; the bench says what failed itself.
+  telemetry: { log: { level: "error" } },
+  ...startedWith<object>(),
 });
-const credential = await gateway.vend({ queues: ["default"] });
-const worker = await gateway.vendWorker({ queues: ["default"] });
-// The work of the streams is done in a process of its own, as users do it.
-process.stdout.write(`${JSON.stringify({ workerCredential: worker, url: gateway.url })}\n`);
+const gateway = await startGateway(config);
+const vendor = createVendor(gateway.adminUrl, gateway.adminToken);
 
-async function rpc(method: string, params: object): Promise<{ task: { id: string } }> {
-  const response = await fetch(gateway.url, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${credential}` },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-  });
-  const { result } = (await response.json()) as { result: { task: { id: string } } };
-  return result;
-}
-
-const { task } = await rpc("SendMessage", {
-  message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: "measure me" }] },
-});
-const subject: Subject = {
-  url: gateway.url,
-  grpc: gateway.url.replace("http://", ""),
-  jsonrpcPath: "/",
-  restPath: "",
-  credential,
-  taskId: task.id,
-};
-process.stdout.write(`${JSON.stringify(subject)}\n`);
-process.once("SIGTERM", () => void gateway.stop(100).then(() => process.exit(0)));
+ready(
+  { port: gateway.port },
+  {
+    vend: (options: VendOptions) => vendor.vend(options),
+    vendWorker: (options: VendOptions) => vendor.vendWorker(options),
+    openStreams: () => gateway.openStreams,
+  },
+  async () => {
+    await gateway.stop(100);
+    await rm(dataDir, { recursive: true, force: true });
+  },
+);

@@ -1,0 +1,163 @@
+/** Unary calls of each binding against what carries them and against the other A2A server. */
+import type { Round } from "../load/main.ts";
+import type { Subject, Unary } from "../load/unary.ts";
+import { Program } from "../processes.ts";
+import { startBenchRedis } from "../redis.ts";
+import { sendTask } from "../send.ts";
+import { type Bench, compare, median, type Row, type Series } from "./row.ts";
+
+/** A server and where its calls go. */
+export interface Side {
+  readonly name: string;
+  readonly server: Program;
+  readonly subject: Subject;
+}
+
+/** What one side did in all rounds. */
+export interface Ran extends Series {
+  readonly values: number[];
+  readonly busy: number[];
+  readonly p99: number[];
+  errors: number;
+}
+
+interface World {
+  readonly load: Program;
+  readonly baton: Side;
+  readonly sdk: Side;
+  readonly sdkGrpc: Side;
+  /** Other gRPC servers, by name. */
+  readonly peers: readonly Side[];
+  stop(): Promise<void>;
+}
+
+async function startWorld(withPeers: boolean): Promise<World> {
+  const redis = await startBenchRedis();
+  const server = await Program.start("server", "./servers/baton.ts", { redis: { url: redis.url } });
+  const { port } = server.about as { port: number };
+  const credential = await server.call<string>("vend");
+  const baton: Side = {
+    name: "Baton",
+    server,
+    subject: { port, credential, taskId: await sendTask(port, "/", credential) },
+  };
+  const sdkServer = await Program.start("server", "./servers/a2a-sdk.ts");
+  const about = sdkServer.about as { port: number; grpcPort: number };
+  const taskId = await sendTask(about.port, "/rpc", "none");
+  const subject = { credential: "none", taskId, jsonrpcPath: "/rpc", restPath: "/rest" };
+  const sdk: Side = { name: "@a2a-js/sdk", server: sdkServer, subject: { ...subject, port: about.port } };
+  const sdkGrpc: Side = { ...sdk, subject: { ...subject, port: about.grpcPort } };
+  const peers: Side[] = [];
+  const files = { "node:http2": "raw-http2", "gRPC by hand": "grpc-by-hand", "grpc-js": "grpc-js" };
+  for (const [name, file] of Object.entries({ ...files, "connect-node": "connect-node" })) {
+    if (!withPeers) break;
+    const peer = await Program.start("server", `./servers/${file}.ts`);
+    const own = peer.about as { port: number; taskId?: string };
+    // What only echoes is asked for the same bytes as Baton.
+    const peerSubject = { port: own.port, taskId: own.taskId ?? baton.subject.taskId, credential };
+    peers.push({ name, server: peer, subject: peerSubject });
+  }
+  const load = await Program.start("load", "./load/main.ts");
+  return {
+    load,
+    baton,
+    sdk,
+    sdkGrpc,
+    peers,
+    async stop() {
+      await load.stop();
+      for (const program of [server, sdkServer, ...peers.map((peer) => peer.server)]) await program.stop();
+      await redis.stop();
+    },
+  };
+}
+
+/** Runs a call on each side, in turn, as often as there are rounds. */
+export async function alternate(
+  bench: Bench,
+  load: Program,
+  call: Unary,
+  sides: readonly Side[],
+  connections = bench.sizes.connections,
+): Promise<Ran[]> {
+  const { seconds, rounds } = bench.sizes;
+  const ran = sides.map((): Ran => ({ values: [], busy: [], p99: [], errors: 0 }));
+  const order = ({ subject }: Side, length: number) => ({ call, subject, connections, seconds: length });
+  for (const side of sides) await load.call("round", order(side, seconds / 2));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, side] of sides.entries()) {
+      const before = await side.server.call<number>("cpu");
+      const started = performance.now();
+      const work = () => load.call<Round>("round", order(side, seconds));
+      const found = await (index === 0 ? bench.watch(side.server, work) : work());
+      const elapsed = (performance.now() - started) / 1000;
+      const own = ran[index];
+      if (own === undefined) continue;
+      own.values.push(found.perSecond);
+      own.busy.push(((await side.server.call<number>("cpu")) - before) / elapsed);
+      own.p99.push(found.p99);
+      own.errors += found.errors;
+      bench.say(`${call}: ${side.name} ${found.perSecond.toFixed(0)}/s, p99 ${found.p99.toFixed(2)} ms`);
+    }
+  }
+  return ran;
+}
+
+async function grpcGetTask(bench: Bench) {
+  const world = await startWorld(true);
+  try {
+    const sides = [world.baton, world.sdkGrpc, ...world.peers];
+    const [ours, sdk, raw, ...others] = await alternate(bench, world.load, "grpc GetTask", sides);
+    if (ours === undefined || sdk === undefined || raw === undefined) throw new Error("a side is missing");
+    const names = world.peers.slice(1).map(({ name }) => `${name} of node:http2`);
+    const also = Object.fromEntries(
+      others.map((ran, index) => [names[index] ?? "", median(ran.values) / median(raw.values)]),
+    );
+    const more = { p99Ms: median(ours.p99), errors: ours.errors };
+    const row = { unit: "calls/s", ours };
+    return [
+      compare({
+        ...row,
+        name: "gRPC GetTask, of node:http2",
+        peerName: "node:http2",
+        atLeast: 0.4,
+        theirs: raw,
+        also: { ...more, ...also },
+      }),
+      compare({
+        ...row,
+        name: "gRPC GetTask, of @a2a-js/sdk",
+        peerName: "@a2a-js/sdk",
+        atLeast: 1.2,
+        theirs: sdk,
+        also: more,
+      }),
+    ];
+  } finally {
+    await world.stop();
+  }
+}
+
+function againstSdk(id: string, name: string, call: Unary, atLeast: number): Row {
+  return {
+    id,
+    async run(bench) {
+      const world = await startWorld(false);
+      try {
+        const [ours, theirs] = await alternate(bench, world.load, call, [world.baton, world.sdk]);
+        if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
+        const also = { p99Ms: median(ours.p99), errors: ours.errors };
+        return [compare({ name, unit: "calls/s", peerName: "@a2a-js/sdk", atLeast, ours, theirs, also })];
+      } finally {
+        await world.stop();
+      }
+    },
+  };
+}
+
+export const UNARY_ROWS: readonly Row[] = [
+  { id: "grpc-get", run: grpcGetTask },
+  againstSdk("jsonrpc-get", "JSON-RPC GetTask", "jsonrpc GetTask", 3),
+  againstSdk("jsonrpc-send", "JSON-RPC SendMessage, returnImmediately", "jsonrpc SendMessage", 2),
+  againstSdk("rest-get", "HTTP+JSON GetTask", "rest GetTask", 2),
+];
