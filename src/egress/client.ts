@@ -132,11 +132,14 @@ export function createEgressClient(options: EgressClientOptions): EgressClient {
   }
 
   async function exchange(request: Outgoing): Promise<PostResult> {
-    return within(request.timeouts?.totalMs ?? totalMs, request.signal, async (deadline) => {
+    const limitMs = request.timeouts?.totalMs ?? totalMs;
+    const headMs = request.timeouts?.headersMs ?? headersMs;
+    return within(limitMs, request.signal, async (deadline) => {
       requireHeaders(request.headers ?? {});
       const checked = await checkDestination(request.url, policy, resolver, deadline);
       if (closing.signal.aborted) throw new EgressFailed("closed", { decision: checked.decision });
-      const limits = { headersMs: request.timeouts?.headersMs ?? headersMs };
+      // One clock less where it could never ring first.
+      const limits = { headersMs: headMs < limitMs ? headMs : undefined };
       return await dial(pools, checked, request, limits, deadline);
     });
   }
@@ -162,7 +165,7 @@ async function dial(
   pools: Pools,
   checked: CheckedTarget,
   request: Outgoing,
-  { headersMs }: { readonly headersMs: number },
+  { headersMs }: { readonly headersMs: number | undefined },
   deadline: Deadline,
 ): Promise<PostResult> {
   const { target, decision } = checked;

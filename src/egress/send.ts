@@ -22,7 +22,8 @@ export interface SendRequest {
   readonly headers: EgressHeaders;
   /** Null for a GET. */
   readonly body: string | Uint8Array | null;
-  readonly headersMs: number;
+  /** Absent: the deadline is all that bounds the wait for the response head. */
+  readonly headersMs: number | undefined;
   readonly keepBody: boolean;
 }
 
@@ -71,7 +72,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#controller = controller;
     this.#started = true;
-    this.#headersTimer = setTimeout(() => this.#failWith("headers_timeout"), this.#request.headersMs);
+    const { headersMs } = this.#request;
+    if (headersMs === undefined) return;
+    this.#headersTimer = setTimeout(() => this.#failWith("headers_timeout"), headersMs);
   }
 
   onResponseStart(

@@ -3,11 +3,10 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { RedisTarget } from "../store/connection.ts";
 import type { LaneTurn } from "../store/push-lanes.ts";
 
-/** What a job says: which lane to work. No secret, no body, no URL (OW-45). */
+/** What a job says: which lanes to work. No secret, no body, no URL (OW-45). */
 interface LaneJob {
   readonly agent: string;
-  readonly ref: string;
-  readonly gen: number;
+  readonly turns: readonly LaneTurn[];
 }
 
 export interface LaneQueueOptions {
@@ -25,6 +24,10 @@ const NAME = "lanes";
 const PREFIX = "{baton-push}";
 /** Longer pauses between reconnects made the first job after an outage late by as much (B2). */
 const RECONNECT_CAP_MS = 1000;
+/** Lanes that share a job where many are queued at once: what a job costs is more than what a lane does. */
+const LANES_PER_JOB = 8;
+/** So few lanes have a job each, so that several processes can share them. */
+const FEW_LANES = 16;
 /** After an error that is not the receiver's. */
 const ERROR_DELAY_MS = 500;
 
@@ -53,7 +56,7 @@ export class LaneQueue {
       NAME,
       (job, token) => {
         this.#lastFetchAt = Date.now();
-        return work(job, token, options);
+        return work(job, token, this.#queue, options);
       },
       {
         connection: this.#consumer,
@@ -79,16 +82,12 @@ export class LaneQueue {
     await Promise.all([this.#queue.waitUntilReady(), this.#worker.waitUntilReady()]);
   }
 
-  /** Queues lanes; one that is queued already under the same number stays as it is. */
+  /** Queues lanes; one that is queued already under the same number is worked once all the same. */
   async add(agent: string, turns: readonly LaneTurn[]): Promise<void> {
-    if (turns.length === 0) return;
-    await this.#queue.addBulk(
-      turns.map(({ ref, gen }) => ({
-        name: "lane",
-        data: { agent, ref, gen },
-        opts: { jobId: `lane-${ref}-${gen}` },
-      })),
-    );
+    const size = turns.length > FEW_LANES ? LANES_PER_JOB : 1;
+    const jobs: ReturnType<typeof jobOf>[] = [];
+    for (let i = 0; i < turns.length; i += size) jobs.push(jobOf(agent, turns.slice(i, i + size)));
+    if (jobs.length > 0) await this.#queue.addBulk(jobs);
   }
 
   /** Fetches no more jobs; those at work go on. */
@@ -113,18 +112,52 @@ export class LaneQueue {
   }
 }
 
-async function work(job: Job<LaneJob>, token: string | undefined, options: LaneQueueOptions): Promise<void> {
-  const { agent, ref, gen } = job.data;
-  let delayMs: number | undefined;
-  try {
-    delayMs = await options.run(agent, { ref, gen });
-  } catch (error) {
-    options.onError(error);
-    delayMs = ERROR_DELAY_MS;
+function jobOf(agent: string, turns: readonly LaneTurn[], delay?: number) {
+  const [first] = turns;
+  return {
+    name: "lanes",
+    data: { agent, turns },
+    opts: {
+      jobId: `lanes-${turns.length}-${first?.ref}-${first?.gen}`,
+      ...(delay === undefined ? {} : { delay }),
+    },
+  };
+}
+
+/** Works the lanes of a job side by side. Those that have to wait are queued for their time, each on its own. */
+async function work(
+  job: Job<LaneJob>,
+  token: string | undefined,
+  queue: Queue<LaneJob>,
+  options: LaneQueueOptions,
+): Promise<void> {
+  const { agent, turns } = job.data;
+  const delays = await Promise.all(turns.map((turn) => delayOf(agent, turn, options)));
+  const [only] = delays;
+  if (turns.length === 1 && only !== undefined) {
+    await job.moveToDelayed(Date.now() + only, token);
+    throw new DelayedError();
   }
-  if (delayMs === undefined) return;
-  await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token);
-  throw new DelayedError();
+  const late = turns.flatMap((turn, i) => {
+    const delay = delays[i];
+    return delay === undefined ? [] : [jobOf(agent, [turn], delay)];
+  });
+  if (late.length > 0) await queue.addBulk(late);
+}
+
+/** In how many milliseconds to come back to a lane, after working it. */
+async function delayOf(
+  agent: string,
+  turn: LaneTurn,
+  { run, onError }: LaneQueueOptions,
+): Promise<number | undefined> {
+  try {
+    const delay = await run(agent, turn);
+    return delay === undefined ? undefined : Math.ceil(delay);
+  } catch (error) {
+    onError(error);
+    return ERROR_DELAY_MS;
+  }
 }
 
 function connect(

@@ -41,7 +41,7 @@ export class PushMetrics {
   count(name: PushCounter, labels: Labels = {}, by = 1): void {
     const series = this.#counters.get(name) ?? new Map<string, { labels: Labels; value: number }>();
     this.#counters.set(name, series);
-    const key = JSON.stringify(labels);
+    const key = Object.values(labels).join("\0");
     const entry = series.get(key);
     if (entry === undefined) series.set(key, { labels, value: by });
     else entry.value += by;

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import {
   type StreamResponse,
@@ -101,8 +101,22 @@ export function isTraceparent(text: string): boolean {
   return trace !== undefined && !/^0+$/.test(trace);
 }
 
+const POOL_BYTES = 4096;
+const pool = Buffer.alloc(POOL_BYTES);
+let used = POOL_BYTES;
+
+/** Random hexadecimal digits. One call of the operating system brings those of many requests. */
+function randomHex(bytes: number): string {
+  if (used + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += bytes;
+  return pool.toString("hex", used - bytes, used);
+}
+
 /** A span of our own in the trace of the call that registered the config, or in a new one. */
 function traceparent(registered: string | undefined): string {
   const [, trace, flags] = TRACEPARENT.exec(registered ?? "") ?? [];
-  return `00-${trace ?? randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-${flags ?? "00"}`;
+  return `00-${trace ?? randomHex(16)}-${randomHex(8)}-${flags ?? "00"}`;
 }

@@ -1,6 +1,7 @@
 import type { RedisConnection, Reply } from "./connection.ts";
 import { outboxChannel, pushGoneChannel, pushHostKey } from "./keys.ts";
 import type { PushConfigRecord, PushVersion } from "./push-configs.ts";
+import { type LaneStep, LaneSteps } from "./push-steps.ts";
 import { runKeyedScript, runScript } from "./script.ts";
 import { verdictOf } from "./tasks.ts";
 
@@ -98,14 +99,23 @@ export type Admission =
   | { readonly kind: "go"; readonly failures: number }
   | { readonly kind: "wait" | "open"; readonly waitMs: number };
 
+interface KnownConfig {
+  readonly text: Buffer;
+  readonly record: PushConfigRecord;
+}
+
 /** How long an unqueued or forgotten lane is left alone before it is queued again. */
 const GRACE_MS = 10_000;
 const RELAY_BATCH = 500;
 
-/** The outbox and the lanes of push configs. Every method is one atomic script. */
+/** The outbox and the lanes of push configs. Every method is atomic; takes and outcomes of one moment share a call. */
 export class PushLaneStore {
   readonly #redis: RedisConnection;
   readonly #limits: LaneLimits;
+  /** By agent and holder. */
+  readonly #steps = new Map<string, LaneSteps>();
+  /** Configs of the lanes that are held, as read the last time. */
+  readonly #configs = new Map<string, KnownConfig>();
 
   constructor(redis: RedisConnection, limits: LaneLimits) {
     this.#redis = redis;
@@ -128,11 +138,9 @@ export class PushLaneStore {
     return turnsOf(listOf(await runScript(this.#redis, "push_due", agent, args)));
   }
 
-  /** Takes a lane for delivering. `holder` is one worker's, unique in each job it runs. */
+  /** Takes a lane for delivering. `holder` is one process's. */
   async take(agent: string, turn: LaneTurn, holder: string): Promise<LaneState> {
-    const { leaseMs, keepMs } = this.#limits;
-    const args = { ref: turn.ref, gen: turn.gen, holder, lease: leaseMs, keep: keepMs };
-    return stateOf(await runScript(this.#redis, "push_take", agent, args));
+    return this.#step(agent, holder, { verb: "take", ref: turn.ref, at: turn.gen });
   }
 
   /** Records the outcome of the first push and answers the next one. */
@@ -143,24 +151,7 @@ export class PushLaneStore {
     seq: number,
     settlement: Settlement,
   ): Promise<LaneState> {
-    const { leaseMs, keepMs, deadMs, deadCount } = this.#limits;
-    const { verb } = settlement;
-    const reply = await runScript(this.#redis, "push_settle", agent, {
-      verb,
-      ref,
-      holder,
-      seq,
-      lease: leaseMs,
-      keep: keepMs,
-      wait: "waitMs" in settlement ? Math.ceil(settlement.waitMs) : 0,
-      slot: verb === "wait" && settlement.reserved,
-      reason: verb === "dead" ? settlement.reason : "",
-      note: "note" in settlement ? settlement.note : "",
-      ttl: deadMs,
-      deadlimit: deadCount,
-      log: "log" in settlement ? settlement.log : "",
-    });
-    return stateOf(reply);
+    return this.#step(agent, holder, { ...settlement, ref, at: seq });
   }
 
   async report(agent: string, limit: number): Promise<LaneReport> {
@@ -188,6 +179,23 @@ export class PushLaneStore {
   /** Calls back with the ref of each config that is deleted on any replica. */
   async onGone(agent: string, callback: (ref: string) => void): Promise<void> {
     await this.#redis.subscribe(pushGoneChannel(agent), (payload) => callback(payload.toString()));
+  }
+
+  async #step(agent: string, holder: string, step: LaneStep): Promise<LaneState> {
+    const name = `${agent} ${holder}`;
+    let steps = this.#steps.get(name);
+    if (steps === undefined) {
+      steps = new LaneSteps(this.#redis, agent, holder, this.#limits);
+      this.#steps.set(name, steps);
+    }
+    const { verdict, rest } = verdictOf(await steps.take(step));
+    if (verdict !== "head") {
+      this.#configs.delete(step.ref);
+      return stateOf(verdict, rest);
+    }
+    const [head, config] = headOf(rest, this.#configs.get(step.ref));
+    this.#configs.set(step.ref, config);
+    return head;
   }
 
   async #host(
@@ -224,11 +232,8 @@ export function turnsOf(flat: readonly Reply[]): LaneTurn[] {
   return turns;
 }
 
-function stateOf(reply: Reply): LaneState {
-  const { verdict, rest } = verdictOf(reply);
+function stateOf(verdict: string, rest: readonly Reply[]): Exclude<LaneState, LaneHead> {
   switch (verdict) {
-    case "head":
-      return headOf(rest);
     case "busy":
       return { kind: "busy", waitMs: Number(rest[0]) };
     case "waiting":
@@ -243,22 +248,26 @@ function stateOf(reply: Reply): LaneState {
   }
 }
 
-function headOf(rest: readonly Reply[]): LaneHead {
-  const [taskId, config, sealed, seq, committedAt, version, bytes, attempts, slot, first] = rest;
-  if (!Buffer.isBuffer(bytes)) throw new Error("unexpected push in the reply of a script");
-  return {
+function headOf(rest: readonly Reply[], known: KnownConfig | undefined): [LaneHead, KnownConfig] {
+  const [about, config, sealed, bytes] = rest;
+  if (!Buffer.isBuffer(bytes) || !Buffer.isBuffer(config))
+    throw new Error("unexpected push in the reply of a script");
+  const [seq, committedAt, version, attempts, slot, first, ...taskId] = String(about).split(" ");
+  const same = known?.text.equals(config) ? known : { text: config, record: JSON.parse(String(config)) };
+  const head: LaneHead = {
     kind: "head",
-    taskId: String(taskId),
-    config: JSON.parse(String(config)) as PushConfigRecord,
+    taskId: taskId.join(" "),
+    config: same.record,
     sealed: String(sealed),
     seq: Number(seq),
     committedAt: Number(committedAt),
-    version: String(version) as PushVersion,
+    version: version as PushVersion,
     bytes,
     attempts: Number(attempts),
-    reserved: String(slot) !== "",
-    firstAttemptAt: String(first) === "" ? undefined : Number(String(first)),
+    reserved: slot === "1",
+    firstAttemptAt: first === "0" ? undefined : Number(first),
   };
+  return [head, same];
 }
 
 function laneOf(ref: string, reply: Reply | undefined): LaneView {

@@ -88,7 +88,7 @@ describe("Redis goes away", () => {
     hook.answer = respond(204);
     const keys = (await rig.connection.run("x", ["KEYS", "{baton-push}:lanes:*"])) as Buffer[];
     for (const key of keys.map(String)) {
-      if (/lane-|delayed|wait|prioritized|marker/.test(key)) await rig.connection.run(key, ["DEL", key]);
+      if (/lanes-|delayed|wait|prioritized|marker/.test(key)) await rig.connection.run(key, ["DEL", key]);
     }
     // Its wait, its lease, and the next round of the relay.
     await hook.until(2, 15_000);

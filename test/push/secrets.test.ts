@@ -122,15 +122,16 @@ describe("no secret anywhere", () => {
     await rig.begin({ url: hook.url, token: SENTINELS.token });
     await hook.until(1);
     await quiet(100);
-    const keys = ((await rig.connection.run("x", ["KEYS", "{baton-push}:lanes:lane-*"])) as Buffer[]).map(
+    const keys = ((await rig.connection.run("x", ["KEYS", "{baton-push}:lanes:lanes-*"])) as Buffer[]).map(
       String,
     );
     expect(keys.length).toBeGreaterThan(0);
     for (const key of keys) {
       const data = String(await rig.connection.run(key, ["HGET", key, "data"]));
-      expect(Object.keys(JSON.parse(data)).sort()).toEqual(["agent", "gen", "ref"]);
+      expect(Object.keys(JSON.parse(data)).sort()).toEqual(["agent", "turns"]);
+      for (const turn of JSON.parse(data).turns) expect(Object.keys(turn).sort()).toEqual(["gen", "ref"]);
       // D2: BullMQ refuses ids with a colon, and ids that are numbers.
-      expect(key.slice("{baton-push}:lanes:".length)).toMatch(/^lane-[A-Za-z0-9_-]{22}-\d+$/);
+      expect(key.slice("{baton-push}:lanes:".length)).toMatch(/^lanes-1-[A-Za-z0-9_-]{22}-\d+$/);
     }
     await hook.close();
   });

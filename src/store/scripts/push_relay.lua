@@ -14,17 +14,15 @@ for _, item in ipairs(entries) do
   for version, refs in pairs({ ['1.0'] = e.c, ['0.3'] = e.d }) do
     for ref in string.gmatch(refs, '[^,]+') do
       if redis.call('HEXISTS', push_key(e.t), ref) == 1 then
-        redis.call('HSET', lane_key(ref), 'last', e.s)
         local entry = e.s .. ' ' .. e.m .. ' ' .. version .. ' ' .. (version == '1.0' and e.e or e.w)
-        if redis.call('LLEN', entries_key(ref)) >= tonumber(A.depth) then
+        local gen, full = push_entry(ref, e.t, entry, e.m, now + tonumber(A.grace), tonumber(A.depth))
+        if full then
           bury(ref, e.t, entry, 'lane_full', 0, '', '', tonumber(A.ttl), tonumber(A.deadlimit))
-        else
-          local gen = push_entry(ref, e.t, entry, e.m, now + tonumber(A.grace))
-          if gen then
-            out[#out + 1] = ref
-            out[#out + 1] = gen
-          end
+        elseif gen then
+          out[#out + 1] = ref
+          out[#out + 1] = gen
         end
+        redis.call('HSET', lane_key(ref), 'last', e.s)
       end
     end
   end

@@ -32,8 +32,10 @@ let passed = 0;
 async function pass(point: KillPoint, before?: () => void): Promise<void> {
   if (plan === undefined || plan.point !== point || ++passed !== plan.nth) return;
   before?.();
-  // One turn of the loop, so that what was started is on its way.
-  if (before !== undefined) await new Promise((resolve) => setImmediate(resolve));
+  // Some turns of the loop, so that what was started is on its way: it is gathered in one and written in the next.
+  for (let turn = 0; before !== undefined && turn < 3; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   if (plan.victim === "process") process.kill(process.pid, "SIGKILL");
   process.send?.({ kill: "redis" });
   await once(process, "message");

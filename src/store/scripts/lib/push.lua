@@ -97,9 +97,14 @@ local function is_over(task, ref)
 end
 
 -- Puts an entry at the end of a lane and starts the lane if it stands still. Answers the number under which it has to
--- be queued, or nil where that was done before.
-local function push_entry(ref, task, entry, ms, due)
-  if redis.call('RPUSH', entries_key(ref), entry) == 1 then redis.call('ZADD', AGES, ms, ref) end
+-- be queued, or nil where that was done before; and whether the lane is full, and holds the entry not.
+local function push_entry(ref, task, entry, ms, due, depth)
+  local length = redis.call('RPUSH', entries_key(ref), entry)
+  if depth and length > depth then
+    redis.call('RPOP', entries_key(ref))
+    return nil, true
+  end
+  if length == 1 then redis.call('ZADD', AGES, ms, ref) end
   local lane = lane_key(ref)
   if redis.call('HGET', lane, 'on') == '1' then return nil end
   redis.call('HSET', lane, 'on', '1', 'task', task)
@@ -131,11 +136,11 @@ local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
   end
 end
 
--- What a worker needs for the next delivery of a lane that it holds: {'head', ...}, or {'empty'} where there is none
--- and the lane has come to rest, or {'gone'} where the config was deleted. `lane` is the lane's hash.
-local function head_of(ref, lane, holder, lease, keep)
+-- What a worker needs for the next delivery of a lane that it holds: {'head', "<seq> <ms> <version> <attempts> <slot>
+-- <ms of the first attempt> <task>", config, sealed credential, bytes}, or {'empty'} where there is none and the lane
+-- has come to rest, or {'gone'} where the config was deleted. `lane` is the lane's hash, `entry` its first.
+local function head_of(ref, lane, entry, holder, lease, keep)
   if not lane.task then return { 'gone' } end
-  local entry = redis.call('LINDEX', entries_key(ref), 0)
   if not entry then
     idle_lane(ref)
     if is_over(lane.task, ref) then retire_config(lane.task, ref, keep) end
@@ -151,8 +156,8 @@ local function head_of(ref, lane, holder, lease, keep)
   if lane.holder ~= holder or tonumber(lane['until']) - now < lease - 1000 then
     redis.call('HSET', lane_key(ref), 'holder', holder, 'until', now + lease)
     redis.call('ZADD', LANES, now + lease, ref)
+    redis.call('ZADD', AGES, ms, ref)
   end
-  redis.call('ZADD', AGES, ms, ref)
-  return { 'head', lane.task, config, redis.call('GET', secret_key(ref)) or '', seq, ms, version, bytes,
-    lane.n or '0', lane.slot or '', lane.first or '' }
+  return { 'head', table.concat({ seq, ms, version, lane.n or '0', lane.slot and '1' or '0', lane.first or '0', lane.task }, ' '),
+    config, redis.call('GET', secret_key(ref)) or '', bytes }
 end
