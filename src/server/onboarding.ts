@@ -15,6 +15,7 @@ import type { OpenStreams } from "../service/open-streams.ts";
 import type { RedisConnection } from "../store/connection.ts";
 import type { EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { GrantStore } from "../store/grants.ts";
+import { PushConfigStore } from "../store/push-configs.ts";
 import type { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import type { CallObserver } from "../telemetry/calls.ts";
@@ -54,7 +55,9 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
   const { grantableVerbs, quota, pickupSeconds, perAddress } = config.onboarding;
   const idTokens = new IdTokens(config.identity);
   const grants = new GrantStore(redis);
-  const ending = new EndpointEnding({ endpoints, grants, todos, onEnded: options.onEnded });
+  // Only to end configs: what it keeps of ended tasks does not matter here.
+  const pushConfigs = new PushConfigStore(redis, { keepMs: 0 });
+  const ending = new EndpointEnding({ endpoints, grants, todos, pushConfigs, onEnded: options.onEnded });
   options.streams.whenExpired((id) => {
     ending.expire(id).catch(onError);
   });

@@ -84,4 +84,14 @@ export class PushConfigStore {
     const args = { id: taskId, ...viewerArgs(viewer), configid: id, actor };
     return verdictOf(await runScript(this.#redis, "push_delete", agent, args)).verdict === "ok";
   }
+
+  /** Destroys all configs of an endpoint, on any task, and what waits for them; answers how many there were (SB-59). */
+  async revokeOwner(agent: string, owner: string, actor: string): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const done = Number(await runScript(this.#redis, "push_revoke", agent, { owner, limit: 100, actor }));
+      if (done === 0) return total;
+      total += done;
+    }
+  }
 }

@@ -76,6 +76,7 @@ export type ScriptName =
   | "push_set"
   | "push_read"
   | "push_delete"
+  | "push_revoke"
   | "push_relay"
   | "push_due"
   | "push_step"
@@ -110,6 +111,7 @@ const DURABLE: ReadonlySet<string> = new Set([
   "todo_retry",
   "push_set",
   "push_delete",
+  "push_revoke",
   "run_intent",
   "run_created",
   "run_message",

@@ -1,12 +1,14 @@
 import { agentText } from "../../backends/todo/todo-backend.ts";
 import type { EndNotice, EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
 import type { GrantStore } from "../../store/grants.ts";
+import type { PushConfigStore } from "../../store/push-configs.ts";
 import type { TodoStore } from "../../store/todos.ts";
 
 export interface EndpointEndingOptions {
   readonly endpoints: EndpointStore;
   readonly grants: GrantStore;
   readonly todos: TodoStore;
+  readonly pushConfigs: PushConfigStore;
   /** Told at once of what other replicas hear through Redis. */
   onEnded(endpointId: string, notice: EndNotice): void;
 }
@@ -22,8 +24,8 @@ const REVOKED = "The endpoint that sent this work was revoked.";
 const EXPIRED = "The endpoint that sent this work reached its expiry.";
 
 /**
- * The end of an endpoint and everything that follows from it: the credential is dead, streams close, open todos are
- * dead-lettered (SB-27), a friendship is over. Expiry is an end like any other. Each step can be done twice, and is found
+ * The end of an endpoint and everything that follows from it: the credential is dead, streams close, pushes for
+ * it stop (SB-59), open todos are dead-lettered (SB-27), a friendship is over. Expiry is an end like any other. Each step can be done twice, and is found
  * again after a crash.
  */
 export class EndpointEnding {
@@ -48,11 +50,12 @@ export class EndpointEnding {
 
   /** Ends what is due, on behalf of nobody. Any number of replicas may do it. */
   async settle(): Promise<void> {
-    const { endpoints, todos } = this.#options;
+    const { endpoints, todos, pushConfigs } = this.#options;
     for (const endpoint of await endpoints.ending(BATCH)) {
       const record = await endpoints.get(endpoint.id);
       if (record === undefined) {
         // The record was deleted before all of this was done; what it sent is still there.
+        await pushConfigs.revokeOwner(endpoint.agent, endpoint.id, SYSTEM);
         await todos.revokeOwner(endpoint.agent, endpoint.id, agentText(REVOKED), SYSTEM);
         await endpoints.ended(endpoint);
       } else if (record.revokedAt === undefined) await this.revoke(record, SYSTEM);
@@ -61,7 +64,9 @@ export class EndpointEnding {
   }
 
   async #follow(record: EndpointRecord, actor: string): Promise<number> {
-    const { endpoints, grants, todos } = this.#options;
+    const { endpoints, grants, todos, pushConfigs } = this.#options;
+    // First: not even the end of its todos is told to an address that it named.
+    await pushConfigs.revokeOwner(record.agent, record.id, actor);
     if (record.friend !== undefined) await grants.revoke(record.friend.grantId, actor);
     const expired = record.expiresAt !== undefined && record.expiresAt <= Date.now();
     const why = agentText(expired ? EXPIRED : REVOKED);

@@ -5,6 +5,7 @@
 --   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>"
 --   push-lanes        zset    lanes with work, by the time when somebody should look after them
 --   push-age          zset    lanes with work, by the commit time of their oldest entry
+--   push-of:<owner>   zset    "<ref> <task>" of an endpoint's configs; score 0, or when an ended one may be forgotten
 --   push-ended:<ref>  string  the config of an ended task, kept a while for the replay of its dead letters
 --   push-dead         zset    dead letters by time; push-dead:<id> holds one
 
@@ -14,6 +15,7 @@ local function lane_key(ref) return P .. 'lane:' .. ref end
 local function entries_key(ref) return P .. 'lane:' .. ref .. ':q' end
 local function ended_key(ref) return P .. 'push-ended:' .. ref end
 local function dead_key(id) return P .. 'push-dead:' .. id end
+local function owner_key(owner) return P .. 'push-of:' .. owner end
 local LANES, AGES, DEAD = P .. 'push-lanes', P .. 'push-age', P .. 'push-dead'
 
 local function pairs_of(flat)
@@ -49,6 +51,8 @@ local function add_config(t, owner, id, ref, config, sealed, limit)
   if not known and redis.call('HLEN', push_key(t.id)) >= limit then return false end
   ref = known or ref
   redis.call('HSET', push_key(t.id), ref, config)
+  redis.call('ZREMRANGEBYSCORE', owner_key(owner), 1, now)
+  redis.call('ZADD', owner_key(owner), 0, ref .. ' ' .. t.id)
   if sealed ~= '' then redis.call('SET', secret_key(ref), sealed) else redis.call('DEL', secret_key(ref)) end
   note_configs(t)
   return true
@@ -63,6 +67,8 @@ end
 
 -- Destroys a config with its credential and all that was still to be sent.
 local function destroy_config(task, ref)
+  local config = redis.call('HGET', push_key(task), ref) or redis.call('GET', ended_key(ref))
+  if config then redis.call('ZREM', owner_key(cjson.decode(config).owner or ''), ref .. ' ' .. task) end
   redis.call('HDEL', push_key(task), ref)
   redis.call('ZREM', LANES, ref)
   redis.call('ZREM', AGES, ref)
@@ -79,6 +85,7 @@ local function retire_config(task, ref, keep)
     destroy_config(task, ref)
   elseif redis.call('HDEL', push_key(task), ref) == 1 then
     redis.call('SET', ended_key(ref), config, 'PX', keep)
+    redis.call('ZADD', owner_key(cjson.decode(config).owner or ''), now + keep, ref .. ' ' .. task)
     redis.call('PEXPIRE', secret_key(ref), keep)
     redis.call('PEXPIRE', lane_key(ref), keep)
   end
