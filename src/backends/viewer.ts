@@ -4,7 +4,8 @@ import type { Agent } from "./backend.ts";
 
 /** Whose eyes a caller reads an agent's tasks with (design.md section 7, "who sees a task"). */
 export function viewerOf(agent: Agent, caller: Caller): Viewer {
-  return { id: caller.id, shared: agent.config.visibility === "queue", queues: caller.queues };
+  const viewer = { id: caller.id, shared: agent.config.visibility === "queue", queues: caller.queues };
+  return caller.operator === true ? { ...viewer, all: true } : viewer;
 }
 
 /** The indexes that a task stands in, for its owner and, where the agent shares queues, for its queue. */

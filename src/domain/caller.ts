@@ -49,6 +49,8 @@ export interface Caller {
   readonly capabilities: { readonly streaming: boolean; readonly push: boolean };
   /** Set for the endpoint of a friend. */
   readonly friend?: Friend;
+  /** Holds the admin credential: sees and may answer the tasks of every client. Never set for an endpoint. */
+  readonly operator?: true;
   /** Milliseconds since the epoch; absent: never. */
   readonly expiresAt?: number;
   /** Default lease of claims, in seconds; absent: the server's. */

@@ -1,7 +1,5 @@
 /** Puts the parts of a gateway together: stores, back ends, services, dispatchers. No sockets here. */
 import { A2AService as A2AServiceV03 } from "../../gen/a2a/v1/a2a_pb.js";
-import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
-import { TodoService } from "../../gen/baton/admin/v1/todo_pb.js";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { startSweeper } from "../backends/todo/sweeper.ts";
@@ -10,8 +8,6 @@ import type { Config } from "../config/schema.ts";
 import { EndpointAuthenticator } from "../identity/authenticate.ts";
 import type { Push } from "../push/push.ts";
 import { createA2AService } from "../service/a2a.ts";
-import { createPushService } from "../service/admin/push-service.ts";
-import { createTodoService } from "../service/admin/todo-service.ts";
 import { Admission, type AdmissionLimits } from "../service/admission.ts";
 import { AgentDirectory } from "../service/agents.ts";
 import { cardExtensions } from "../service/card.ts";
@@ -21,9 +17,11 @@ import { Dispatcher } from "../service/dispatcher.ts";
 import { OpenStreams } from "../service/open-streams.ts";
 import { createPushConfigHandlers } from "../service/push-configs.ts";
 import { createWorkerService } from "../service/worker/worker-service.ts";
-import type { RedisConnection } from "../store/connection.ts";
+import { AdminAuditStore } from "../store/admin-audit.ts";
+import type { RedisConnection, RedisTarget } from "../store/connection.ts";
 import { type EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { QueueBells } from "../store/queue-bell.ts";
+import { Replicas } from "../store/replicas.ts";
 import { StreamSlots } from "../store/stream-slots.ts";
 import { TaskFeed } from "../store/task-feed.ts";
 import { TaskStore } from "../store/tasks.ts";
@@ -38,11 +36,13 @@ import { printCard } from "../transports/v03/translate/kind/card.ts";
 import { createMcpServices } from "./mcp-services.ts";
 import { createOnboarding } from "./onboarding.ts";
 import { createOpenWopAgents, type OpenWopAgents } from "./openwop-agents.ts";
+import { registerOperations } from "./operations.ts";
 import { pageTokenSecret } from "./page-token-secret.ts";
 
 export interface CoreOptions {
   readonly config: Config;
   readonly redis: RedisConnection;
+  readonly redisKind: RedisTarget["kind"];
   readonly adminToken: string;
   /** Absent: push is not offered. */
   readonly push: Push | undefined;
@@ -60,6 +60,8 @@ export interface Core {
   /** The admin services, for the operator. */
   readonly adminDispatcher: Dispatcher;
   readonly streams: OpenStreams;
+  /** Those that are alive; this one tells of itself once it is started. */
+  readonly replicas: Replicas;
   readonly feed: TaskFeed;
   readonly agents: AgentDirectory;
   readonly openwop: OpenWopAgents;
@@ -175,9 +177,12 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onError: options.onError,
   });
 
+  const audit = new AdminAuditStore(redis);
+  const replicas = new Replicas(redis, options.onError);
   const onboarding = createOnboarding({
     config,
     redis,
+    audit,
     adminToken: options.adminToken,
     agents,
     endpoints,
@@ -190,8 +195,18 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     observe: options.observe,
   });
   const { adminDispatcher } = onboarding;
-  adminDispatcher.register(PushService, createPushService({ push, agents }), { a2a: false, ownChecks: true });
-  adminDispatcher.register(TodoService, createTodoService({ todos, agents }), { a2a: false });
+  registerOperations(adminDispatcher, {
+    config,
+    redis,
+    redisKind: options.redisKind,
+    agents,
+    endpoints,
+    todos,
+    push,
+    audit,
+    replicas,
+    pageTokenSecret: tokenSecret,
+  });
 
   const sweeper = startSweeper(todos, {
     agents: agents.all.filter((agent) => agent.config.backend === "todo"),
@@ -209,6 +224,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     dispatcher,
     adminDispatcher,
     streams,
+    replicas,
     feed,
     agents,
     openwop,
@@ -218,6 +234,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     friendRequests: onboarding.handler,
     exceptions: onboarding.exceptions,
     async stop() {
+      await replicas.stop();
       await sweeper.stop();
       await onboarding.stop();
       await openwop.stop();

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { hostname } from "node:os";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { ConfigError } from "../config/load.ts";
 import { type Config, RESERVED_AGENT_NAMES } from "../config/schema.ts";
@@ -110,7 +111,18 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const telemetry = createTelemetry({ config, redis, push, log, openStreams, readiness, onError });
     const { observe, metrics } = telemetry;
     const onSweep = metrics?.observeSweep;
-    const core = await createCore({ config, redis, adminToken, push, publicUrl, onError, observe, onSweep });
+    const redisKind = source.target.kind;
+    const core = await createCore({
+      config,
+      redis,
+      redisKind,
+      adminToken,
+      push,
+      publicUrl,
+      onError,
+      observe,
+      onSweep,
+    });
     undo.push(() => core.stop());
     for (const exception of core.exceptions) log?.warn({}, exception);
 
@@ -202,6 +214,15 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       { address: config.admin.host, port: admin.port },
     ].flatMap(({ address, port }) => (isIP(address) === 0 ? ownNames(port) : [{ address, port }]));
     await push?.start();
+    const startedAt = Date.now();
+    await core.replicas.start(async () => ({
+      host: hostname(),
+      version: programVersion(),
+      startedAt,
+      openStreams: core.streams.size,
+      connections: main.connections,
+      ready: (await readiness()).length === 0,
+    }));
 
     let stopping: Promise<void> | undefined;
     return {

@@ -47,6 +47,8 @@ export interface Listener {
   readonly address: string;
   /** Requests whose responses have not ended. */
   readonly inFlight: number;
+  /** Connections that are open. */
+  readonly connections: number;
   /**
    * Stops taking connections, tells every client to go elsewhere, and waits for what is in flight, at most `graceMs`;
    * then whatever is left is cut. Ending streams in good time is up to the handlers.
@@ -142,6 +144,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     address: bound.address,
     get inFlight() {
       return inFlight.size;
+    },
+    get connections() {
+      return sockets.size;
     },
     async drain(graceMs) {
       const deadline = Date.now() + graceMs;

@@ -8,10 +8,12 @@ import { createOperatorAuthenticator, isPerson } from "../identity/operators.ts"
 import { EndpointEnding, startEndpointSweep } from "../service/admin/endpoint-ending.ts";
 import { createEndpointService } from "../service/admin/endpoint-service.ts";
 import { createGrantService } from "../service/admin/grant-service.ts";
+import { createJournal } from "../service/admin/journal.ts";
 import type { AgentDirectory } from "../service/agents.ts";
 import { Dispatcher } from "../service/dispatcher.ts";
 import { FriendRequests } from "../service/friend-requests.ts";
 import type { OpenStreams } from "../service/open-streams.ts";
+import type { AdminAuditStore } from "../store/admin-audit.ts";
 import type { RedisConnection } from "../store/connection.ts";
 import type { EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { GrantStore } from "../store/grants.ts";
@@ -30,6 +32,8 @@ export interface OnboardingOptions {
   readonly endpoints: EndpointStore;
   readonly todos: TodoStore;
   readonly streams: OpenStreams;
+  /** Where it is written down what operators do. */
+  readonly audit: AdminAuditStore;
   publicUrl(): string;
   /** An endpoint changed: what is cached of it is old. */
   onChanged(endpointId: string): void;
@@ -72,6 +76,7 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     hasAgent: () => false,
     versions: [],
     strictVersions: false,
+    around: createJournal(options.audit, onError),
     observe: options.observe,
   });
   adminDispatcher.register(

@@ -55,6 +55,8 @@ export interface DispatcherOptions {
   extensions?(agent: string): readonly OfferedExtension[];
   /** Runs before each handler: rate limits, capability checks. Throws to refuse. */
   admit?(call: Call, method: DescMethod): Promise<void>;
+  /** Stands around each unary call of a known caller, refused ones included; absent: nothing does. */
+  readonly around?: AroundCall | undefined;
   /** Told of each call when it has ended; absent: nothing is measured. */
   readonly observe?: CallObserver | undefined;
 }
@@ -71,6 +73,17 @@ export interface UnaryResult<T> {
   readonly message: T;
   readonly headers: Headers;
 }
+
+/** A unary call of a known caller. `run` handles it, once, and rejects with what it is refused with. */
+export type AroundCall = <T extends UnaryResult<Message>>(
+  about: {
+    readonly method: DescMethod;
+    readonly request: Message;
+    readonly caller: Caller;
+    readonly requestId: string;
+  },
+  run: () => Promise<T>,
+) => Promise<T>;
 
 /** A started stream: its first item has been produced, so `headers` are final. */
 export interface StreamResult<T> {
@@ -160,13 +173,23 @@ export class Dispatcher {
     caller?: Caller,
   ): Promise<UnaryResult<MessageShape<M["output"]>>> {
     const observed = this.#observe(method, meta, caller);
-    try {
-      const call = await this.#prepare(method, request, meta, caller);
+    const handle = async (known?: Caller) => {
+      const call = await this.#prepare(method, request, meta, known);
       observed?.prepared(call);
       const handler = this.#handler(method) as UnaryHandler<M>;
-      const message = await handler(request, call);
+      return { message: await handler(request, call), headers: call.responseHeaders };
+    };
+    const { around, authenticate } = this.#options;
+    try {
+      let result: UnaryResult<MessageShape<M["output"]>>;
+      if (around === undefined) result = await handle(caller);
+      else {
+        const known = caller ?? (await authenticate(meta));
+        const about = { method, request, caller: known, requestId: meta.requestId ?? "" };
+        result = await around(about, () => handle(known));
+      }
       observed?.end("ok");
-      return { message, headers: call.responseHeaders };
+      return result;
     } catch (thrown) {
       const error = BatonError.from(thrown);
       observed?.end(error.kind);

@@ -155,9 +155,10 @@ export class EndpointStore {
     return holdsHash(reply, credentialHash(credential)) ? recordOf(id.toString(), reply) : undefined;
   }
 
-  /** All endpoints, newest first. */
-  async list(): Promise<EndpointRecord[]> {
-    const ids = await this.#redis.run(ENDPOINTS_KEY, ["ZREVRANGE", ENDPOINTS_KEY, "0", "-1"]);
+  /** All endpoints, newest first, or so many of them. */
+  async list(limit = Number.POSITIVE_INFINITY): Promise<EndpointRecord[]> {
+    const last = Number.isFinite(limit) ? String(limit - 1) : "-1";
+    const ids = await this.#redis.run(ENDPOINTS_KEY, ["ZREVRANGE", ENDPOINTS_KEY, "0", last]);
     const records = await Promise.all((Array.isArray(ids) ? ids : []).map((id) => this.get(String(id))));
     return records.filter((record) => record !== undefined);
   }

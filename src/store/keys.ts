@@ -82,3 +82,9 @@ export function pushGoneChannel(agent: string): string {
 export function pushHostKey(host: string): string {
   return `baton:push-host:${host}`;
 }
+
+/** Stream of what operators did. */
+export const ADMIN_AUDIT_KEY = "baton:admin-audit";
+
+/** The processes of the gateway that are alive. */
+export const REPLICAS_KEY = "baton:replicas";

@@ -32,6 +32,8 @@ export interface AttemptLine {
 
 const GRACE_MS = 10_000;
 const BATCH = 500;
+/** Of the record of attempts, which holds some ten thousand. */
+const PAGE = 2000;
 
 /** Dead letters and the record of attempts, for operators. */
 export class PushDeadLetterStore {
@@ -102,15 +104,22 @@ export class PushDeadLetterStore {
   async attempts(agent: string, limit: number): Promise<AttemptLine[]> {
     const key = `${agentPrefix(agent)}push-log`;
     const reply = await this.#redis.run(key, ["XREVRANGE", key, "+", "-", "COUNT", String(limit)]);
-    return (Array.isArray(reply) ? reply : []).map((entry) => {
-      const fields = fieldsOf(Array.isArray(entry) ? entry[1] : undefined);
-      return {
-        taskId: fields.get("task") ?? "",
-        ref: fields.get("ref") ?? "",
-        seq: Number(fields.get("seq")),
-        note: fields.get("note") ?? "",
-      };
-    });
+    return (Array.isArray(reply) ? reply : []).map(lineOf);
+  }
+
+  /** The attempts for one task, oldest first, as far as the record of attempts goes back. `since`: see the task's start. */
+  async attemptsFor(agent: string, taskId: string, since: number): Promise<AttemptLine[]> {
+    const key = `${agentPrefix(agent)}push-log`;
+    const found: AttemptLine[] = [];
+    let from = String(since);
+    for (;;) {
+      const reply = await this.#redis.run(key, ["XRANGE", key, from, "+", "COUNT", String(PAGE)]);
+      const entries = Array.isArray(reply) ? reply : [];
+      found.push(...entries.map(lineOf).filter((line) => line.taskId === taskId));
+      const last = entries.at(-1);
+      if (entries.length < PAGE || !Array.isArray(last)) return found;
+      from = `(${String(last[0])}`;
+    }
   }
 
   async #read(agent: string, args: Record<string, string | number>): Promise<DeadLetter[]> {
@@ -120,6 +129,16 @@ export class PushDeadLetterStore {
     for (let i = 0; i + 1 < flat.length; i += 2) letters.push(letterOf(String(flat[i]), flat[i + 1]));
     return letters;
   }
+}
+
+function lineOf(entry: Reply): AttemptLine {
+  const fields = fieldsOf(Array.isArray(entry) ? entry[1] : undefined);
+  return {
+    taskId: fields.get("task") ?? "",
+    ref: fields.get("ref") ?? "",
+    seq: Number(fields.get("seq")),
+    note: fields.get("note") ?? "",
+  };
 }
 
 function letterOf(id: string, reply: Reply | undefined): DeadLetter {

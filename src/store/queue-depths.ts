@@ -10,6 +10,10 @@ export interface QueueDepth {
   readonly counts: Readonly<Record<QueueState, number>>;
   /** When the todo that is next in line entered the line, in milliseconds since the epoch; absent: none waits. */
   readonly oldestReadyAt: number | undefined;
+  /** When the lease lapses that lapses first; absent: none is held. */
+  readonly nextLeaseExpiryAt: number | undefined;
+  /** Since when the todo waits that has waited longest for its client; absent: none does. */
+  readonly oldestWaitingAt: number | undefined;
 }
 
 /** How many todos stand where in a queue. A snapshot of each count, not one of all at once. */
@@ -18,13 +22,22 @@ export async function queueDepth(redis: RedisConnection, agent: string, queue: s
     const key = queueStateKey(agent, queue, state);
     return [state, Number(await redis.run(key, ["ZCARD", key]))] as const;
   });
-  const ready = queueStateKey(agent, queue, "ready");
-  const first = redis.run(ready, ["ZRANGE", ready, "0", "0", "WITHSCORES"]);
-  const [counts, head] = await Promise.all([Promise.all(counted), first]);
-  const order = Array.isArray(head) && head.length === 2 ? Number(head[1]) : undefined;
+  const first = async (state: QueueState): Promise<number | undefined> => {
+    const key = queueStateKey(agent, queue, state);
+    const head = await redis.run(key, ["ZRANGE", key, "0", "0", "WITHSCORES"]);
+    return Array.isArray(head) && head.length === 2 ? Number(head[1]) : undefined;
+  };
+  const [counts, order, lease, since] = await Promise.all([
+    Promise.all(counted),
+    first("ready"),
+    first("leased"),
+    first("waiting"),
+  ]);
   return {
     counts: Object.fromEntries(counts) as Record<QueueState, number>,
     // The claim order is a time in microseconds (create.lua).
     oldestReadyAt: order === undefined ? undefined : order / 1000,
+    nextLeaseExpiryAt: lease,
+    oldestWaitingAt: since,
   };
 }

@@ -72,6 +72,10 @@ export type ScriptName =
   | "todo_list"
   | "todo_retry"
   | "todo_dead"
+  | "task_search"
+  | "task_facts"
+  | "task_trail"
+  | "workers"
   | "messages"
   | "push_set"
   | "push_read"
@@ -121,6 +125,7 @@ const DURABLE: ReadonlySet<string> = new Set([
   "grant_revoke",
   "grant_pickup",
   "grant_reissue",
+  "admin_audit",
 ]);
 
 /** Scripts on keys that belong to no agent. */
@@ -133,7 +138,9 @@ export type KeyedScriptName =
   | "grant_revoke"
   | "grant_pickup"
   | "grant_reissue"
-  | "grant_delete";
+  | "grant_delete"
+  | "admin_audit"
+  | "replica";
 
 export type ScriptArgs = Readonly<Record<string, string | number | boolean | Uint8Array>>;
 

@@ -9,6 +9,8 @@ export interface Viewer {
   readonly id: string;
   readonly shared: boolean;
   readonly queues: readonly string[];
+  /** An operator's eyes: every task of the agent. */
+  readonly all?: boolean;
 }
 
 /** How much of a task an answer carries. `historyLength`: -1 for all, 0 for none (A2A-69 to A2A-71). */
@@ -58,8 +60,9 @@ export interface ListPage {
 /** How long a page token, and the places that it pins, live: 10 minutes (design.md section 7). */
 export const LISTING_MS = 10 * 60 * 1000;
 
-export function viewerArgs(viewer: Viewer): { caller: string; shared: boolean; queues: string } {
-  return { caller: viewer.id, shared: viewer.shared, queues: JSON.stringify(viewer.queues) };
+export function viewerArgs(viewer: Viewer): { caller: string; shared: boolean | string; queues: string } {
+  const shared = viewer.all === true ? "*" : viewer.shared;
+  return { caller: viewer.id, shared, queues: JSON.stringify(viewer.queues) };
 }
 
 /** Reply of a script: its verdict and the rest. */

@@ -5,10 +5,12 @@ import {
   RetryTodoResponseSchema,
   type TodoService,
 } from "../../../gen/baton/admin/v1/todo_pb.js";
-import { BatonError, invalidParams } from "../../domain/errors.ts";
+import { invalidParams } from "../../domain/errors.ts";
 import type { TodoStore } from "../../store/todos.ts";
-import type { AgentDirectory, ServedAgent } from "../agents.ts";
+import type { AgentDirectory } from "../agents.ts";
 import type { Handlers } from "../call.ts";
+import { namedAgent } from "./named-agent.ts";
+import { retryTodo } from "./retry-todo.ts";
 
 export interface TodoServiceOptions {
   readonly todos: TodoStore;
@@ -21,15 +23,9 @@ const LIMIT = { fallback: 100, max: 500 } as const;
 export function createTodoService(options: TodoServiceOptions): Handlers<typeof TodoService> {
   const { todos, agents } = options;
 
-  function agentOf(name: string): ServedAgent {
-    const agent = name || agents.defaultAgent;
-    if (agents.has(agent)) return agents.get(agent);
-    throw invalidParams({ field: "agent", description: "names no agent of this gateway" });
-  }
-
   return {
     async listDeadTodos(request) {
-      const agent = agentOf(request.agent);
+      const agent = namedAgent(agents, request.agent);
       const { queue } = request;
       if (queue !== "" && !agent.config.queues.includes(queue)) {
         throw invalidParams({ field: "queue", description: "is not a queue of the agent" });
@@ -58,15 +54,10 @@ export function createTodoService(options: TodoServiceOptions): Handlers<typeof 
     },
 
     async retryTodo(request, call) {
-      const agent = agentOf(request.agent);
+      const agent = namedAgent(agents, request.agent);
       if (request.id.trim() === "") throw invalidParams({ field: "id", description: "is required" });
-      const result = await todos.retry(agent.name, request.id, call.caller.name);
-      if (result.kind !== "ok") {
-        throw result.kind === "notfound"
-          ? new BatonError("NotFound", "todo not found")
-          : new BatonError("Conflict", "only a todo that failed can be retried");
-      }
-      return create(RetryTodoResponseSchema, { id: result.todo.id, queue: result.todo.queue });
+      const todo = await retryTodo(todos, agent.name, request.id, call.caller.name);
+      return create(RetryTodoResponseSchema, { id: todo.id, queue: todo.queue });
     },
   };
 }

@@ -13,6 +13,7 @@ local function take(t)
   if A.fence ~= '' then put(t, 'fence', A.fence) end
   drop(t, 'nb')
   local prior = closed_attempts(t, 5)
+  note_worker(t.queue, A.worker, A.claimant)
   open_attempt(t, A.claimant, tonumber(A.keep))
   step(t, 'claim', A.actor, nil)
   save(t)
@@ -49,6 +50,7 @@ while true do
     end
   end
 end
+note_worker(A.queue, A.worker, A.claimant)
 local soonest = ''
 for _, part in ipairs({ 'delayed', 'leased' }) do
   local first = redis.call('ZRANGE', queue_key(A.queue, part), 0, 0, 'WITHSCORES')

@@ -10,6 +10,7 @@ if fault then return { fault } end
 local from = t.state == 'claimed' and now or tonumber(t.since)
 put(t, 'lease', from + tonumber(A.ttl))
 if t.state == 'claimed' then redis.call('ZADD', queue_key(t.queue, 'leased'), t.lease, t.id) end
+note_worker(t.queue, A.worker, t.claimant or '')
 amend_attempt(t, { lastHeartbeatAt = now })
 save(t)
 return { 'ok', todo_view(t) }

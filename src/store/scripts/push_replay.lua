@@ -33,8 +33,9 @@ for _, item in ipairs(ids) do
       out[#out + 1] = gen
     end
     out[1] = out[1] + 1
-    redis.call('XADD', P .. 'audit', 'MAXLEN', '~', 100000, '*', 'task', d.task, 'event', 'push_replay', 'actor',
-      A.actor, 'from', '', 'to', '', 'seq', d.seq)
+    audit_of(d.task, d.seq, 'push_replay', A.actor, '', '')
+    -- A dead letter may outlive its task.
+    if redis.call('EXISTS', task_key(d.task)) == 1 then trail_of(d.task, d.seq, 'push_replay', A.actor, '', '') end
   else
     out[2] = out[2] + 1
   end

@@ -10,5 +10,5 @@ unindex(t)
 redis.call('ZREM', ENDED, t.id)
 for _, artifact_id in ipairs(decode_list(t.artifacts)) do redis.call('DEL', artifact_key(t.id, artifact_id)) end
 local key = task_key(t.id)
-redis.call('DEL', key, key .. ':log', history_key(t.id))
+redis.call('DEL', key, key .. ':log', history_key(t.id), trail_key(t.id))
 return 1

@@ -147,7 +147,7 @@ export declare type TaskSummary = Message<"baton.admin.v1.TaskSummary"> & {
   holder?: LeaseHolder | undefined;
 
   /**
-   * The text of its present status, cut off after 500 characters; empty: it says nothing.
+   * The text of its present status, cut off after 500 characters; empty: it says nothing, or more than 64 KiB.
    *
    * @generated from field: string status_text = 14;
    */
@@ -1113,8 +1113,8 @@ export declare const TaskService: GenService<{
     output: typeof CancelTaskResponseSchema;
   },
   /**
-   * Makes a todo that failed for good claimable again, as TodoService.RetryTodo does. FAILED_PRECONDITION for a task
-   * that has not failed; UNIMPLEMENTED for one whose work is a run of a host.
+   * Makes a todo that failed for good claimable again, as TodoService.RetryTodo does. ABORTED for a task that has not
+   * failed; FAILED_PRECONDITION for one whose work is a run of a host.
    *
    * @generated from rpc baton.admin.v1.TaskService.RetryTask
    */

@@ -33,10 +33,11 @@ local function has(list, item)
   return false
 end
 
--- Whether a client may see the task: it sent it, or the agent shares its queues and the client is granted this one.
+-- Whether a client may see the task: it sent it, or the agent shares its queues and the client is granted this one. The
+-- operator sees everything.
 local function visible(t, caller, shared, queues)
   if t == nil then return false end
-  if t.owner == caller then return true end
+  if t.owner == caller or shared == '*' then return true end
   return shared == '1' and has(decode_list(queues), t.queue)
 end
 
@@ -80,6 +81,9 @@ local function index_keys(scope, context, state)
   return base, base .. ':s' .. state, base .. ':c:' .. context, base .. ':s' .. state .. ':c:' .. context
 end
 
+-- Every task of the agent, in the one set of its state: what operators search and count.
+local function state_key(state) return P .. 'idx:a:s' .. state end
+
 -- While a listing is open, the place that a task leaves is kept, so that no page skips it (SB-35).
 local function remember_place(scope, t, at)
   local pin = P .. 'idx:' .. scope .. ':pin'
@@ -104,6 +108,8 @@ local function status_time(t, scopes)
 end
 
 local function reindex(t, scopes, state, at)
+  if t.a2a ~= nil and tonumber(t.a2a) ~= state then redis.call('ZREM', state_key(t.a2a), t.id) end
+  redis.call('ZADD', state_key(state), at, t.id)
   for _, scope in ipairs(scopes) do
     if t.at ~= nil then
       remember_place(scope, t, at)
@@ -116,6 +122,7 @@ local function reindex(t, scopes, state, at)
 end
 
 local function unindex(t)
+  redis.call('ZREM', state_key(t.a2a), t.id)
   for _, scope in ipairs(decode_list(t.scopes)) do
     for _, key in ipairs({ index_keys(scope, t.ctx, t.a2a) }) do redis.call('ZREM', key, t.id) end
   end
@@ -150,7 +157,7 @@ local function emit(t, event)
   local seq = (tonumber(t.seq) or 0) + 1
   put(t, 'seq', seq)
   to_outbox(t, seq, event)
-  redis.call('XADD', task_key(t.id) .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event)
+  redis.call('XADD', task_key(t.id) .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event, 'm', now)
   redis.call('SPUBLISH', task_key(t.id), 'e' .. seq .. ':' .. event)
   return seq
 end
@@ -218,8 +225,23 @@ local function put_artifact(t, artifact_id, artifact, append, last_chunk)
   return emit(t, field(34, event))
 end
 
--- Who did what, in the same unit as the change itself (SB-26).
+local function audit_of(id, seq, event, actor, from, to)
+  redis.call('XADD', P .. 'audit', 'MAXLEN', '~', 100000, '*', 'task', id, 'event', event, 'actor', actor,
+    'from', from, 'to', to, 'seq', seq)
+end
+
+local function trail_key(id) return task_key(id) .. ':trail' end
+
+-- The same once more for the task, so that what happened to it is found without a search:
+-- "<ms> <seq> <event> <from> <to> <actor>", `-` for nothing.
+local function trail_of(id, seq, event, actor, from, to)
+  local function word(text) return text == '' and '-' or text end
+  local line = table.concat({ string.format('%.0f', now), seq, event, word(from), word(to), actor }, ' ')
+  if redis.call('RPUSH', trail_key(id), line) > LOG_LENGTH then redis.call('LPOP', trail_key(id)) end
+end
+
 local function audit(t, event, actor, from)
-  redis.call('XADD', P .. 'audit', 'MAXLEN', '~', 100000, '*', 'task', t.id, 'event', event, 'actor', actor,
-    'from', from or '', 'to', t.state, 'seq', t.seq or '0')
+  local seq = t.seq or '0'
+  audit_of(t.id, seq, event, actor, from or '', t.state)
+  trail_of(t.id, seq, event, actor, from or '', t.state)
 end

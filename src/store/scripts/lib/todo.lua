@@ -74,6 +74,23 @@ local function retake_dedup(t)
   end
 end
 
+-- Who asked for work, or said that it is alive, and when: "<queue> <endpoint> <name>" by time. Names of queues hold no
+-- space. Written at most every 5 seconds for each; kept for an hour, and no more than WORKERS_KEPT of them.
+local WORKERS = P .. 'workers'
+local WORKERS_KEPT = 1000
+local WORKER_MS = 60 * 60 * 1000
+
+local function note_worker(queue, endpoint, name)
+  local member = queue .. ' ' .. endpoint .. ' ' .. name
+  local seen = redis.call('ZSCORE', WORKERS, member)
+  if seen and tonumber(seen) > now - 5000 then return end
+  redis.call('ZADD', WORKERS, now, member)
+  redis.call('PEXPIRE', WORKERS, WORKER_MS)
+  if seen then return end
+  redis.call('ZREMRANGEBYSCORE', WORKERS, '-inf', now - WORKER_MS)
+  redis.call('ZREMRANGEBYRANK', WORKERS, 0, -WORKERS_KEPT - 1)
+end
+
 -- Takes a legal step of the table: state, queue, status event, audit. The caller closes attempts and saves.
 -- Answers false where the step is not legal.
 local function step(t, event, actor, message)
@@ -182,5 +199,5 @@ local function purge(t)
   redis.call('ZREM', P .. 'terminal', t.id)
   for _, artifact_id in ipairs(decode_list(t.artifacts)) do redis.call('DEL', artifact_key(t.id, artifact_id)) end
   local key = task_key(t.id)
-  redis.call('DEL', key, key .. ':log', history_key(t.id), attempts_key(t.id))
+  redis.call('DEL', key, key .. ':log', history_key(t.id), attempts_key(t.id), trail_key(t.id))
 end
