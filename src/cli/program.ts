@@ -5,6 +5,7 @@ import { configCheckCommand } from "./commands/config/check.ts";
 import { configSchemaCommand } from "./commands/config/schema.ts";
 import { configShowCommand } from "./commands/config/show.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { endpointCreateCommand } from "./commands/endpoint/create.ts";
 import { endpointDeleteCommand } from "./commands/endpoint/delete.ts";
 import { endpointGetCommand } from "./commands/endpoint/get.ts";
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     .addHelpText("after", EXIT_CODES)
     .addCommand(serveCommand())
     .addCommand(demoCommand())
+    .addCommand(doctorCommand())
     .addCommand(sendCommand())
     .addCommand(
       new Command("task")

@@ -25,6 +25,8 @@ export interface ReadConfig {
   readonly problems: readonly string[];
   /** The document, with the environment laid over it; absent where the file cannot be read. */
   readonly document?: Readonly<Record<string, unknown>>;
+  /** The configuration with defaults in place of the sections that have faults; absent where the file cannot be read. */
+  readonly usable?: Config;
   /** Keys of the first level that have faults. */
   readonly sections: ReadonlySet<string>;
 }
@@ -54,12 +56,33 @@ export function readConfig(file: string | undefined, environment: Environment): 
     if (!(error instanceof ConfigError)) throw error;
     return { file: path, problems: error.problems, sections: new Set() };
   }
-  const { config, problems, sections } = judge(document);
-  if (unread.length > 0 || config === undefined) {
-    return { file: path, problems: [...unread, ...problems], document, sections };
+  const problems = [...unread];
+  const sections = new Set<string>();
+  for (;;) {
+    const good = Object.fromEntries(Object.entries(document).filter(([key]) => !sections.has(key)));
+    const judged = judge(good);
+    // What others refer to is gone, so that they contradict nothing any more.
+    const telling = !REFERRED.some((section) => sections.has(section));
+    if (telling) problems.push(...judged.problems);
+    if (judged.config !== undefined) {
+      const { config: usable } = judged;
+      return {
+        file: path,
+        ...(problems.length === 0 ? { config: usable } : {}),
+        problems,
+        document,
+        usable,
+        sections,
+      };
+    }
+    const before = sections.size;
+    for (const section of judged.sections) sections.add(section);
+    if (sections.size === before) return { file: path, problems, document, sections };
   }
-  return { file: path, config, problems: [], document, sections };
 }
+
+/** Sections that others refer to. */
+const REFERRED = ["agents", "identity"];
 
 /** Checks a configuration document. Throws {@link ConfigError}. */
 export function parseConfig(document: unknown, source = "configuration"): Config {
@@ -149,7 +172,9 @@ function readDocument(path: string): Record<string, unknown> {
   try {
     document = parse(text);
   } catch (error) {
-    throw new ConfigError(path, [`not YAML: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigError(path, [
+      `not YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
+    ]);
   }
   if (document === null || document === undefined) return {};
   if (typeof document !== "object" || Array.isArray(document))

@@ -59,6 +59,12 @@ export class IssuerKeys {
     }
   };
 
+  /** Fetches the keys and says how many there are. Throws {@link IssuerUnavailable}. */
+  async count(): Promise<number> {
+    const set = await this.#fetch();
+    return set.jwks().keys.length;
+  }
+
   #fetch(): Promise<KeySet> {
     if (Date.now() - this.#failedAt < AFTER_FAILURE_MS) {
       return Promise.reject(new IssuerUnavailable("the issuer did not answer just now"));

@@ -27,7 +27,8 @@ export async function openRedisSource(config: Config, log: (line: string) => voi
   };
 }
 
-function configuredTarget(config: Config): RedisTarget | undefined {
+/** Undefined: none is configured, so Baton starts its own. */
+export function configuredTarget(config: Config): RedisTarget | undefined {
   const { url, sentinel, cluster, username, password } = config.redis;
   const credentials = {
     ...(username === undefined ? {} : { username }),

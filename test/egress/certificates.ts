@@ -9,6 +9,8 @@ export interface Authority {
     readonly names?: readonly string[];
     readonly addresses?: readonly string[];
     readonly expired?: boolean;
+    /** From when and until when, in milliseconds from now, in place of a year. */
+    readonly valid?: readonly [from: number, to: number];
   }): {
     readonly key: string;
     readonly cert: string;
@@ -43,16 +45,17 @@ export function createAuthority(commonName = "Egress test root"): Authority {
     extension("551d13", true, sequence(...(isCa ? [Buffer.of(1, 1, 0xff)] : [])));
   return {
     ca: certificate(issuer, root.publicKey, sequence(basic(true)), [now - 2 * year, now + year]),
-    issue({ names = [], addresses = [], expired = false }) {
+    issue({ names = [], addresses = [], expired = false, valid }) {
       const leaf = generateKeyPairSync("ec", { namedCurve: "P-256" });
       const alternatives = [
         ...names.map((dns) => der(0x82, Buffer.from(dns))),
         ...addresses.map((address) => der(0x87, Buffer.from(parseAddress(address) ?? []))),
       ];
       const extensions = sequence(basic(false), extension("551d11", false, sequence(...alternatives)));
-      const validity = expired
-        ? ([now - year, now - 86_400_000] as const)
-        : ([now - 86_400_000, now + year] as const);
+      const given = valid === undefined ? undefined : ([now + valid[0], now + valid[1]] as const);
+      const validity =
+        given ??
+        (expired ? ([now - year, now - 86_400_000] as const) : ([now - 86_400_000, now + year] as const));
       return {
         key: leaf.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
         cert: certificate(name("receiver"), leaf.publicKey, extensions, validity),

@@ -41,5 +41,6 @@ export const runStatusSchema = z.looseObject({ status: z.string().optional() });
 export const envelopeSchema = z.looseObject({ error: z.string() });
 
 export const discoverySchema = z.looseObject({
+  protocolVersion: z.unknown(),
   oauth: z.looseObject({ credentialInterrupt: z.unknown() }).nullish(),
 });

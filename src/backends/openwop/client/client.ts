@@ -175,17 +175,22 @@ export class OpenWopClient {
 
   /** Whether the host says that it may ask for a credential out of band (RFC 0199). */
   async credentialInterrupts(): Promise<boolean> {
-    const document = await this.#json("/.well-known/openwop", discoverySchema, {
-      method: "GET",
-      token: "",
-      once: true,
-    });
-    const claim = document.oauth?.credentialInterrupt;
+    const claim = (await this.#discovery()).oauth?.credentialInterrupt;
     return claim !== undefined && claim !== null && claim !== false;
+  }
+
+  /** The protocol version of the host's document for this major, such as `2.0`; undefined where it says none. */
+  async protocolVersion(): Promise<string | undefined> {
+    const { protocolVersion } = await this.#discovery();
+    return typeof protocolVersion === "string" ? protocolVersion : undefined;
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#calls.destroy(), this.#streams.destroy()]);
+  }
+
+  #discovery() {
+    return this.#json("/.well-known/openwop", discoverySchema, { method: "GET", token: "", once: true });
   }
 
   async #json<S extends z.ZodType>(path: string, schema: S, options: CallOptions): Promise<z.output<S>> {
