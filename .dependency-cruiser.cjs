@@ -15,6 +15,8 @@ const mayImport = {
   domain: [],
   egress: [],
   worker: [],
+  // Runs in browsers, and knows the gateway by its admin services alone.
+  console: [],
   config: ["domain"],
   telemetry: ["domain", "config"],
   redis: ["config", "telemetry"],
@@ -81,6 +83,17 @@ module.exports = {
       to: { path: "node_modules/(redis|@redis|ioredis|bullmq)/" },
     },
     {
+      name: "console-runs-in-browsers",
+      comment:
+        "The console is bundled for browsers: no Node, and few packages, because each is loaded by everyone.",
+      severity: "error",
+      from: { path: "^src/console/" },
+      to: {
+        path: "^(node:|node_modules/)",
+        pathNot: "node_modules/(preact|@bufbuild/protobuf|@connectrpc/connect|@connectrpc/connect-web|vite)/",
+      },
+    },
+    {
       name: "gen-is-a-leaf",
       severity: "error",
       from: { path: "^gen/" },
@@ -95,8 +108,9 @@ module.exports = {
     },
     {
       name: "no-dev-dependency",
+      comment: "What the console is made of is bundled into its files, and needs no installing.",
       severity: "error",
-      from: { path: "^src/" },
+      from: { path: "^src/", pathNot: "^src/console/" },
       to: { dependencyTypes: ["npm-dev", "npm-no-pkg"], dependencyTypesNot: ["type-only"] },
     },
     { name: "no-cycle", severity: "error", from: {}, to: { circular: true } },
@@ -110,6 +124,8 @@ module.exports = {
   options: {
     // TypeScript 7 has no JavaScript interface, so the sources are parsed with swc.
     parser: "swc",
+    // The parser reads no TSX; Biome's noRestrictedImports holds those files to the rule of the console.
+    exclude: { path: "^src/console/.*\\.tsx$" },
     doNotFollow: { path: ["node_modules", "^gen/"] },
     moduleSystems: ["es6", "cjs"],
     // Type imports count: a layer that names a type of a higher layer is as bound to it as by a call.
@@ -117,7 +133,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "node", "default", "types"],
-      extensions: [".ts", ".js", ".mjs", ".json"],
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".json", ".css", ".svg"],
     },
   },
 };

@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 
-rmSync(dist, { recursive: true, force: true });
+// The console stays: it is replaced as a whole below, and a gateway in this folder may be serving it.
+for (const name of existsSync(dist) ? readdirSync(dist) : []) {
+  if (name !== "console") rmSync(join(dist, name), { recursive: true, force: true });
+}
 const tsc = spawnSync(
   process.execPath,
   [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"],
@@ -24,8 +27,15 @@ for (const folder of ["gen", "proto", "schemas"]) {
 }
 for (const entry of readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name);
+  if (path.startsWith(join(root, "src/console"))) continue;
   if (entry.isFile() && extname(path) !== ".ts") cpSync(path, join(dist, relative(root, path)));
 }
+
+const bundled = spawnSync(process.execPath, [join(root, "scripts/console.mjs"), "--force"], {
+  cwd: root,
+  stdio: "inherit",
+});
+if (bundled.status !== 0) process.exit(bundled.status ?? 1);
 
 const { bin } = await import(join(root, "package.json"), { with: { type: "json" } }).then((m) => m.default);
 for (const program of Object.values(bin)) chmodSync(join(root, program), 0o755);

@@ -1,4 +1,4 @@
-// Makes a clone ready to run: the locked packages (Node 24 among them) and a Redis server program.
+// Makes a clone ready to run: the locked packages (Node 24 among them), a Redis server program and the console's files.
 // Does nothing when nothing is missing. Plain JavaScript without imports of packages, because it is what runs
 // before there are any, on whatever Node the machine has (20 or newer).
 import { execFileSync, spawnSync } from "node:child_process";
@@ -27,6 +27,7 @@ function main() {
   if (!packagesAreLocked()) withLock(join(root, ".baton", "setup.lock"), installPackages);
   checkNode();
   if (findRedis() === undefined) withLock(join(tmpdir(), "baton-setup-redis.lock"), installRedis);
+  withLock(join(root, ".baton", "console.lock"), buildConsole);
 }
 
 // --- Packages
@@ -156,7 +157,16 @@ function howToInstallRedis() {
   ].join("\n");
 }
 
-// --- Both
+// --- Console
+
+/** Builds what stands at /console, where its sources have changed since the last time. */
+function buildConsole() {
+  const local = join(root, "node_modules", ".bin", "node");
+  const { status } = run(isProgram(local) ? local : process.execPath, ["scripts/console.mjs"]);
+  if (status !== 0) throw new CannotSetUp("the console could not be built; the output above says why.");
+}
+
+// --- All
 
 function run(command, args) {
   return spawnSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });

@@ -73,6 +73,10 @@ export const configSchema = z.strictObject({
         .describe(
           "Admin credential. Also BATON_ADMIN_TOKEN. Absent: one is made and kept in `<dataDir>/admin.token`.",
         ),
+      console: z
+        .boolean()
+        .default(true)
+        .describe("Serve the console, a web page for operators, at `/console` of this port."),
       people,
       audience: z
         .string()

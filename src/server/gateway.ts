@@ -21,6 +21,7 @@ import { DEFAULT_SSE } from "../transports/sse.ts";
 import { v03Bindings } from "../transports/v03/jsonrpc/bindings.ts";
 import { v03Routes } from "../transports/v03/rest/routes.ts";
 import { resolveAdminToken } from "./admin-token.ts";
+import { CONSOLE_PATH, createConsoleHandler } from "./console.ts";
 import { createCore } from "./core.ts";
 import { egressProblems } from "./egress-settings.ts";
 import { type Listener, startListener, type TlsMaterial } from "./listener.ts";
@@ -45,6 +46,8 @@ export interface Gateway {
   readonly port: number;
   /** Base URL of the admin services and probes. */
   readonly adminUrl: string;
+  /** Of the page for operators; absent where it is switched off. */
+  readonly consoleUrl?: string;
   readonly adminToken: string;
   /** Open streams of this process. */
   readonly openStreams: number;
@@ -204,6 +207,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       handlers: [
         createProbeHandler(readiness),
         ...(metrics === undefined ? [] : [createMetricsHandler(metrics)]),
+        ...(config.admin.console ? [createConsoleHandler()] : []),
         createConnectHandler({ ...connect, dispatcher: adminDispatcher }),
       ],
       ...(log === undefined ? {} : { log }),
@@ -229,6 +233,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       url: main.url,
       port: main.port,
       adminUrl: admin.url,
+      ...(config.admin.console ? { consoleUrl: `${admin.url}${CONSOLE_PATH}` } : {}),
       adminToken,
       get openStreams() {
         return core.streams.size;

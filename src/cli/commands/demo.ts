@@ -79,6 +79,7 @@ async function demo(options: { readonly openwop?: boolean; readonly json?: boole
   }
   if (json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, failed })}\n`);
   say(failed === 0 ? "\nEverything is as it should be." : `\n${failed} of the steps FAILED.`);
+  if (failed === 0) say("To look around: run `npm run baton serve`, and open the console that it names.");
   const code = failed === 0 ? EXIT.ok : EXIT.failed;
   process.exit(interrupted ? EXIT.interrupted : code);
 }

@@ -33,6 +33,7 @@ export function serveCommand(): Command {
 async function serve(options: ServeOptions): Promise<void> {
   // Read only here: the other commands start twice as fast without it.
   const { startGateway } = await import("../../server/gateway.ts");
+  const { adminTokenFile } = await import("../../server/admin-token.ts");
   const { createJsonLog, createTextLog } = await import("../../telemetry/log.ts");
   const config = loadConfig(options.config, {
     ...process.env,
@@ -60,8 +61,12 @@ async function serve(options: ServeOptions): Promise<void> {
     log.info({ signal: gateway }, `${gateway}: ending before Baton has started`);
     process.exit(EXIT.ok);
   }
-  const { url, adminUrl } = gateway;
+  const { url, adminUrl, consoleUrl } = gateway;
   log.info({ url, adminUrl, pid: process.pid }, `Baton listens on ${url}, for operators on ${adminUrl}`);
+  if (consoleUrl !== undefined) {
+    const where = config.admin.token === undefined ? `, which is in ${adminTokenFile(config.dataDir)}` : "";
+    log.info({}, `The console is at ${consoleUrl}; sign in with the admin credential${where}`);
+  }
   const name = await Promise.race([signalled.promise, gateway.lost]);
   if (name === undefined) {
     // Whatever supervises us starts everything again; what was written is still in the data folder.

@@ -1,0 +1,63 @@
+import { notify } from "./notices.tsx";
+
+/** Copies a text. `what` names it to those who cannot see beside what the button stands. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <button
+      type="button"
+      class="quiet copy"
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        void copy(text, event.currentTarget).then((done) => {
+          if (done) notify(`Copied ${what}.`);
+          else notify(`The browser did not let ${what} be copied: select it and copy it by hand.`, "failed");
+        });
+      }}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+        <path d="M10.5 3.5v-1h-8v8h1" />
+      </svg>
+    </button>
+  );
+}
+
+/** An id that can be copied. `short`: only the first characters are shown, all of them are copied. */
+export function Id({
+  value,
+  what,
+  short = false,
+}: {
+  readonly value: string;
+  readonly what: string;
+  readonly short?: boolean;
+}) {
+  if (value === "") return <span class="faint">none</span>;
+  return (
+    <span class="id">
+      <code title={value}>{short && value.length > 10 ? `${value.slice(0, 8)}…` : value}</code>
+      <CopyButton text={value} what={what} />
+    </span>
+  );
+}
+
+/** The clipboard proper is kept from pages over plain HTTP; there the old way still works. */
+async function copy(text: string, beside: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "offscreen";
+    // Inside an open dialog nothing outside can be selected.
+    (beside.closest("dialog") ?? document.body).append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    beside.focus();
+    return done;
+  }
+}

@@ -1,0 +1,47 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly wide?: boolean;
+  /** Escape does not close it: what it shows is never shown again. */
+  readonly sticky?: boolean;
+  onClose(): void;
+}
+
+/** A modal dialog. The browser keeps the focus inside, closes it on Escape and gives the focus back. */
+export function Dialog({ title, children, wide = false, sticky = false, onClose }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  const close = useRef(onClose);
+  close.current = onClose;
+  useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return;
+    const before = document.activeElement;
+    element.showModal();
+    return () => {
+      element.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={wide ? "dialog dialog-wide" : "dialog"}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!sticky) close.current();
+      }}
+      // Chromium closes a dialog at the second Escape whatever `cancel` says.
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && sticky) event.preventDefault();
+      }}
+    >
+      <h2 id={heading}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
