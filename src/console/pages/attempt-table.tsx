@@ -1,6 +1,7 @@
 import { type DeadLetter, type PushAttempt, PushFailure } from "../../../gen/baton/admin/v1/push_pb.js";
 import { Badge } from "../parts/badge.tsx";
 import { DataTable } from "../parts/data-table.tsx";
+import { shortId } from "../parts/short.ts";
 import { durationText, When } from "../parts/when.tsx";
 import { taskAddress } from "./task-table.tsx";
 
@@ -52,19 +53,23 @@ export function AttemptTable(props: {
       columns={[
         {
           head: agent === undefined ? "Event" : "Task",
-          cell: ({ taskId, sequence }) =>
-            agent === undefined ? (
-              `log ${sequence}`
-            ) : (
-              <>
-                <a data-row href={taskAddress(agent, taskId)}>
-                  <code>{taskId.slice(0, 8)}</code>
-                </a>{" "}
-                <span class="faint">log {String(sequence)}</span>
-              </>
-            ),
+          cell: ({ taskId, sequence, host }) => (
+            <>
+              {agent === undefined ? (
+                `log ${sequence}`
+              ) : (
+                <>
+                  <a data-row href={taskAddress(agent, taskId)}>
+                    <code>{shortId(taskId)}</code>
+                  </a>{" "}
+                  <span class="faint">log {String(sequence)}</span>
+                </>
+              )}
+              <p class="sub narrow-only">{host}</p>
+            </>
+          ),
         },
-        { head: "Receiver", cell: ({ host }) => <code class="breaking">{host}</code> },
+        { head: "Receiver", wideOnly: true, cell: ({ host }) => <code class="breaking">{host}</code> },
         { head: "Try", wideOnly: true, align: "end", cell: ({ attempt }) => attempt },
         {
           head: "Result",

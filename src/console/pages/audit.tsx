@@ -3,6 +3,7 @@ import { type AuditEntry, AuditOutcome } from "../../../gen/baton/admin/v1/audit
 import { audit } from "../api/clients.ts";
 import { useLive } from "../api/live.ts";
 import { Badge, type Tone } from "../parts/badge.tsx";
+import { Id } from "../parts/copy.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Empty, Loading } from "../parts/empty.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
@@ -100,20 +101,14 @@ export function AuditPage() {
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { head: "When", cell: ({ time }) => <When at={time} /> },
-  {
-    head: "Who",
-    cell: ({ operator }) => (
-      <a data-row href={address(["audit"], { operator })}>
-        {operator}
-      </a>
-    ),
-  },
   {
     head: "What",
-    cell: ({ action, reason, details }) => (
+    cell: ({ action, reason, details, time, operator, target }) => (
       <>
-        <span title={action}>{action.split(".").at(-1)?.replace("/", " · ")}</span>
+        <span title={action}>
+          {action.split("/").at(-1)}{" "}
+          <span class="faint">{action.slice(action.lastIndexOf(".") + 1).split("/", 1)[0]}</span>
+        </span>
         <p class="sub">
           {[
             reason === "" ? "" : `“${reason}”`,
@@ -122,11 +117,16 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
             .filter(Boolean)
             .join(" · ")}
         </p>
+        <p class="sub narrow-only">
+          {operator}, <When at={time} />
+          {target !== "" && <>: {target}</>}
+        </p>
       </>
     ),
   },
   {
     head: "To what",
+    wideOnly: true,
     cell: ({ agent, target }) => (
       <>
         {target !== "" && (
@@ -148,8 +148,18 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     ),
   },
   {
+    head: "Who",
+    wideOnly: true,
+    cell: ({ operator }) => (
+      <a data-row href={address(["audit"], { operator })}>
+        {operator}
+      </a>
+    ),
+  },
+  {
     head: "Request",
     wideOnly: true,
-    cell: ({ requestId }) => <code class="faint">{requestId.slice(0, 13)}</code>,
+    cell: ({ requestId }) => <Id value={requestId} what="the request id" short />,
   },
+  { head: "When", wideOnly: true, align: "end", cell: ({ time }) => <When at={time} /> },
 ];

@@ -1,5 +1,6 @@
 import type { Queue } from "../../../gen/baton/admin/v1/queue_pb.js";
 import type { GetStatsResponse } from "../../../gen/baton/admin/v1/stats_pb.js";
+import { counted } from "../parts/short.ts";
 import { address } from "../routing/place.ts";
 import { countDead, countTasks, WAITING } from "../shell/attention.tsx";
 
@@ -29,13 +30,13 @@ export function concernsOf(
     else if (!server.appendOnlyOk) grave("Redis could not write its append-only file the last time.");
   }
   const unready = stats.replicas.filter(({ ready }) => !ready);
-  if (unready.length > 0) grave(`${count(unready.length, "replica takes", "replicas take")} no traffic.`);
+  if (unready.length > 0) grave(`${counted(unready.length, "replica takes", "replicas take")} no traffic.`);
 
   for (const { agent, name, depth, workers } of queues) {
     const ready = Number(depth?.ready ?? 0n);
     if (ready > 0 && workers === 0) {
       look(
-        `${count(ready, "task waits", "tasks wait")} in ${agent} / ${name}, and no worker is there.`,
+        `${counted(ready, "task waits", "tasks wait")} in ${agent} / ${name}, and no worker is there.`,
         address(["queues"], { agent }),
       );
     }
@@ -43,27 +44,23 @@ export function concernsOf(
   const waiting = countTasks(stats, ...WAITING);
   if (waiting > 0)
     look(
-      `${count(waiting, "task waits", "tasks wait")} for an answer.`,
+      `${counted(waiting, "task waits", "tasks wait")} for an answer.`,
       address(["inbox"], { kind: "tasks" }),
     );
   if (pendingGrants > 0) {
     look(
-      `${count(pendingGrants, "friend request waits", "friend requests wait")} for a decision.`,
+      `${counted(pendingGrants, "friend request waits", "friend requests wait")} for a decision.`,
       address(["inbox"]),
     );
   }
   const dead = countDead(stats);
   if (dead.todos > 0)
-    look(`${count(dead.todos, "task has", "tasks have")} failed for good.`, address(["dead-letters"]));
+    look(`${counted(dead.todos, "task has", "tasks have")} failed for good.`, address(["dead-letters"]));
   if (dead.pushes > 0) {
     look(
-      `${count(dead.pushes, "push was", "pushes were")} given up.`,
+      `${counted(dead.pushes, "push was", "pushes were")} given up.`,
       address(["dead-letters"], { kind: "pushes" }),
     );
   }
   return concerns;
-}
-
-function count(number: number, one: string, several: string): string {
-  return `${number.toLocaleString()} ${number === 1 ? one : several}`;
 }

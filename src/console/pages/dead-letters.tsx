@@ -10,6 +10,7 @@ import { LiveFault } from "../parts/failure-note.tsx";
 import { notify } from "../parts/notices.tsx";
 import { Page } from "../parts/page.tsx";
 import { Select } from "../parts/select.tsx";
+import { shortId } from "../parts/short.ts";
 import { Tabs } from "../parts/tabs.tsx";
 import { When } from "../parts/when.tsx";
 import { setQuery, usePlace } from "../routing/place.ts";
@@ -84,7 +85,7 @@ function DeadTasks({ agents }: { readonly agents: readonly string[] }) {
                     {todo.title || "Untitled"}
                   </a>
                   <p class="sub">
-                    <code>{todo.id.slice(0, 8)}</code> {todo.reason || "its lease lapsed"}
+                    <code>{shortId(todo.id)}</code> {todo.reason || "its lease lapsed"}
                   </p>
                 </>
               ),

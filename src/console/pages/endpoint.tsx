@@ -12,6 +12,7 @@ import { FailureNote, LiveFault } from "../parts/failure-note.tsx";
 import { Field } from "../parts/field.tsx";
 import { notify } from "../parts/notices.tsx";
 import { Page, Section } from "../parts/page.tsx";
+import { shortId } from "../parts/short.ts";
 import { useAction } from "../parts/use-action.ts";
 import { durationText, When } from "../parts/when.tsx";
 import { address, go } from "../routing/place.ts";
@@ -25,7 +26,7 @@ export function EndpointPage({ names }: { readonly names: readonly string[] }) {
   const endpoint = live.data?.endpoint;
   if (endpoint === undefined) {
     return (
-      <Page title={<>Endpoint {id.slice(0, 8)}</>}>
+      <Page title={<>Endpoint {shortId(id)}</>}>
         {live.failure === undefined ? <Loading /> : <LiveFault live={live} />}
         {live.failure !== undefined && <a href={address(["endpoints"])}>All endpoints</a>}
       </Page>

@@ -13,6 +13,7 @@ import { Empty, Loading } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { Page, Section } from "../parts/page.tsx";
+import { counted, shortId } from "../parts/short.ts";
 import { durationText, When } from "../parts/when.tsx";
 import { address } from "../routing/place.ts";
 import { countTasks, useAttention } from "../shell/attention.tsx";
@@ -88,7 +89,9 @@ function PersonOverview({ pending }: { readonly pending: number }) {
       <ul class="concerns">
         <li class={pending === 0 ? "concern concern-none" : "concern"}>
           <a href={address(["inbox"])}>
-            {pending === 0 ? "No friend request waits." : `${pending} friend requests wait for a decision.`}
+            {pending === 0
+              ? "No friend request waits."
+              : `${counted(pending, "friend request")} to decide on.`}
           </a>
         </li>
       </ul>
@@ -130,7 +133,7 @@ function Agents({ agents }: { readonly agents: readonly AgentStats[] }) {
               <span class="faint">none</span>
             ) : (
               <a href={address(["pushes"], { agent })}>
-                {String(pushLanes)} configs, since <When at={oldestPushAt} />
+                {counted(pushLanes, "config")}, since <When at={oldestPushAt} />
               </a>
             ),
         },
@@ -142,7 +145,7 @@ function Agents({ agents }: { readonly agents: readonly AgentStats[] }) {
               <span class="faint">none</span>
             ) : (
               <a href={address(["dead-letters"], { agent, kind: deadTodos === 0n ? "pushes" : undefined })}>
-                {String(deadTodos)} tasks, {String(deadPushes)} pushes
+                {counted(deadTodos, "task")}, {counted(deadPushes, "push", "pushes")}
               </a>
             ),
         },
@@ -162,7 +165,7 @@ function Replicas({ stats }: { readonly stats: GetStatsResponse }) {
           head: "Replica",
           cell: ({ host, id, self }) => (
             <>
-              {host} <code class="faint">{id.slice(0, 8)}</code> {self && <span class="faint">this one</span>}
+              {host} <code class="faint">{shortId(id)}</code> {self && <span class="faint">this one</span>}
             </>
           ),
         },

@@ -4,6 +4,7 @@ import { pushes } from "../api/clients.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { DataTable } from "../parts/data-table.tsx";
 import { notify } from "../parts/notices.tsx";
+import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
 import { deadText } from "./attempt-table.tsx";
 import { taskAddress } from "./task-table.tsx";
@@ -85,6 +86,9 @@ export function PushDeadTable({
               <>
                 <code class="breaking">{letter.host}</code>
                 <p class="sub">{deadText(letter)}</p>
+                <p class="sub narrow-only">
+                  <When at={letter.deadAt} />
+                </p>
               </>
             ),
           },
@@ -93,7 +97,7 @@ export function PushDeadTable({
             cell: ({ agent, letter }) => (
               <>
                 <a href={taskAddress(agent, letter.taskId)}>
-                  <code>{letter.taskId.slice(0, 8)}</code>
+                  <code>{shortId(letter.taskId)}</code>
                 </a>{" "}
                 <span class="faint">log {String(letter.sequence)}</span>
               </>
@@ -106,7 +110,12 @@ export function PushDeadTable({
             wideOnly: true,
             cell: ({ letter }) => <When at={letter.committedAt} />,
           },
-          { head: "Given up", align: "end", cell: ({ letter }) => <When at={letter.deadAt} /> },
+          {
+            head: "Given up",
+            align: "end",
+            wideOnly: true,
+            cell: ({ letter }) => <When at={letter.deadAt} />,
+          },
           {
             head: "Actions",
             hideHead: true,

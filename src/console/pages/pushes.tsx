@@ -6,6 +6,7 @@ import { Empty, Loading } from "../parts/empty.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Select } from "../parts/select.tsx";
+import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
 import { address, setQuery, usePlace } from "../routing/place.ts";
 import { useAgents } from "../shell/attention.tsx";
@@ -103,7 +104,7 @@ function laneColumns(agent: string): readonly Column<PushLane>[] {
       head: "Task",
       cell: ({ taskId }) => (
         <a data-row href={taskAddress(agent, taskId)}>
-          <code>{taskId.slice(0, 8)}</code>
+          <code>{shortId(taskId)}</code>
         </a>
       ),
     },

@@ -8,6 +8,7 @@ import { Empty, Loading } from "../parts/empty.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Select } from "../parts/select.tsx";
+import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
 import { address, setQuery, usePlace } from "../routing/place.ts";
 import { useAgents } from "../shell/attention.tsx";
@@ -142,7 +143,7 @@ const WORKER_COLUMNS: readonly Column<Worker>[] = [
           {todos.slice(0, 5).map((todo) => (
             <li key={todo.id}>
               <a data-row href={taskAddress(agent, todo.id)}>
-                {todo.title || todo.id.slice(0, 8)}
+                {todo.title || shortId(todo.id)}
               </a>{" "}
               <span class="faint">
                 {todo.state === "claimed" ? (

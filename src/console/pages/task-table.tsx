@@ -1,5 +1,6 @@
 import type { TaskSummary } from "../../../gen/baton/admin/v1/task_pb.js";
 import { type Column, DataTable } from "../parts/data-table.tsx";
+import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
 import { address } from "../routing/place.ts";
 import { StateBadge } from "./task-state.tsx";
@@ -15,12 +16,15 @@ const COLUMNS: readonly Column<TaskSummary>[] = [
           {task.title || "Untitled"}
         </a>
         <p class="sub">
-          <code>{task.id.slice(0, 8)}</code> {task.statusText}
+          <code>{shortId(task.id)}</code> {task.statusText}
+        </p>
+        <p class="narrow-only">
+          <StateBadge state={task.state} /> <When at={task.statusAt} />
         </p>
       </>
     ),
   },
-  { head: "State", cell: ({ state }) => <StateBadge state={state} /> },
+  { head: "State", wideOnly: true, cell: ({ state }) => <StateBadge state={state} /> },
   {
     head: "Where",
     wideOnly: true,
@@ -34,11 +38,7 @@ const COLUMNS: readonly Column<TaskSummary>[] = [
     head: "With",
     wideOnly: true,
     cell: ({ holder }) =>
-      holder === undefined ? (
-        <span class="faint">nobody</span>
-      ) : (
-        holder.worker || holder.endpointId.slice(0, 8)
-      ),
+      holder === undefined ? <span class="faint">nobody</span> : holder.worker || shortId(holder.endpointId),
   },
   {
     head: "Attempt",
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<TaskSummary>[] = [
     cell: ({ attempt, maxAttempts }) =>
       maxAttempts === 0 ? <span class="faint">run</span> : `${attempt} of ${maxAttempts}`,
   },
-  { head: "Since", align: "end", cell: ({ statusAt }) => <When at={statusAt} /> },
+  { head: "Since", wideOnly: true, align: "end", cell: ({ statusAt }) => <When at={statusAt} /> },
 ];
 
 export function TaskTable({

@@ -9,6 +9,7 @@ import { Facts } from "../parts/facts.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { Page } from "../parts/page.tsx";
+import { shortId } from "../parts/short.ts";
 import { Tabs } from "../parts/tabs.tsx";
 import { When } from "../parts/when.tsx";
 import { address, usePlace } from "../routing/place.ts";
@@ -30,7 +31,7 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
   const { data } = live;
   if (data?.summary === undefined) {
     return (
-      <Page title={<>Task {id.slice(0, 8)}</>}>
+      <Page title={<>Task {shortId(id)}</>}>
         {live.failure === undefined ? <Loading /> : <LiveFault live={live} />}
         {live.failure !== undefined && (
           <p>
@@ -160,10 +161,10 @@ function TaskFacts({ task }: { readonly task: GetTaskResponse }) {
           ["Agent", <a href={address(["tasks"], { agent })}>{agent}</a>],
           ["Queue", queue === "" ? "–" : <a href={address(["tasks"], { agent, queue })}>{queue}</a>],
           ["Kind", summary.kind || "–"],
-          ["Sent by", <a href={address(["endpoints", endpointId])}>{endpointId.slice(0, 8)}</a>],
+          ["Sent by", <a href={address(["endpoints", endpointId])}>{shortId(endpointId)}</a>],
           [
             "Conversation",
-            <a href={address(["tasks"], { agent, context: contextId })}>{contextId.slice(0, 13)}</a>,
+            <a href={address(["tasks"], { agent, context: contextId })}>{shortId(contextId)}</a>,
           ],
           ["Created", <When at={summary.createdAt} />],
           ["Changed", <When at={task.updatedAt} />],

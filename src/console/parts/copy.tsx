@@ -1,4 +1,5 @@
 import { notify } from "./notices.tsx";
+import { shortId } from "./short.ts";
 
 /** Copies a text. `what` names it to those who cannot see beside what the button stands. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
@@ -37,7 +38,9 @@ export function Id({
   if (value === "") return <span class="faint">none</span>;
   return (
     <span class="id">
-      <code title={value}>{short && value.length > 10 ? `${value.slice(0, 8)}…` : value}</code>
+      <code title={value} class={short ? "nowrap" : undefined}>
+        {short ? `${shortId(value)}…` : value}
+      </code>
       <CopyButton text={value} what={what} />
     </span>
   );

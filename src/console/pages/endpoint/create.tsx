@@ -26,7 +26,9 @@ export function CreateEndpoint(props: {
 }) {
   const { agents, onClose, onCreated } = props;
   const [name, setName] = useState("");
-  const [agent, setAgent] = useState(agents[0] ?? "");
+  const [chosenAgent, setAgent] = useState<string>();
+  // The agents may come in while the form is open.
+  const agent = chosenAgent ?? agents[0] ?? "";
   const [owner, setOwner] = useState("");
   const [purpose, setPurpose] = useState<string>("submit");
   const [verbs, setVerbs] = useState<ReadonlySet<string>>(new Set(SUBMIT_VERBS));

@@ -60,7 +60,8 @@ export function GrantCard({ grant, onChange }: { readonly grant: Grant; onChange
         <div>
           <dt>Asked by</dt>
           <dd>
-            {fromHuman?.email || fromHuman?.subject} <span class="faint">by {fromHuman?.issuer}</span>
+            {fromHuman?.email || fromHuman?.subject}{" "}
+            <span class="faint">attested by {fromHuman?.issuer}</span>
           </dd>
         </div>
         <div>

@@ -35,7 +35,9 @@ export function Deliveries({ agent, id, everyMs, configs }: TaskViewProps & { re
         </Section>
       )}
       {data.attempts.length > 0 ? (
-        <AttemptTable attempts={data.attempts} />
+        <Section title="Attempts">
+          <AttemptTable attempts={data.attempts} />
+        </Section>
       ) : (
         <Empty title={configs === 0 ? "Nobody asked to be called back." : "Nothing was pushed yet."}>
           {configs === 0

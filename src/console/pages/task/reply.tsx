@@ -5,6 +5,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Field } from "../../parts/field.tsx";
 import { notify } from "../../parts/notices.tsx";
+import { shortId } from "../../parts/short.ts";
 import { useAction } from "../../parts/use-action.ts";
 import { isWaiting } from "../task-state.tsx";
 
@@ -25,7 +26,7 @@ export function ReplyDialog(props: {
     onClose();
   });
   return (
-    <Dialog title={`Reply to “${task.title || task.id.slice(0, 8)}”`} onClose={onClose}>
+    <Dialog title={`Reply to “${task.title || shortId(task.id)}”`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

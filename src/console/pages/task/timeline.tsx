@@ -62,7 +62,7 @@ function Entry({ entry }: { readonly entry: TimelineEntry }) {
         </p>
         <p class="sub">
           {[
-            entry.actor === "" ? "" : `by ${entry.actor}`,
+            entry.actor === "" || entry.summary.includes(entry.actor) ? "" : `by ${entry.actor}`,
             entry.event,
             moved ? `${entry.fromState || "new"} → ${entry.toState}` : "",
             entry.sequence === 0n ? "" : `log ${entry.sequence}`,
@@ -70,10 +70,15 @@ function Entry({ entry }: { readonly entry: TimelineEntry }) {
             .filter(Boolean)
             .join(" · ")}
         </p>
-        {entry.message !== undefined && entry.message.parts.length > 0 && (
-          <Parts parts={entry.message.parts} />
-        )}
+        {entry.message !== undefined && !isWhole(entry) && <Parts parts={entry.message.parts} />}
       </div>
     </li>
+  );
+}
+
+/** Whether the summary says all that the message says. */
+function isWhole({ summary, message }: TimelineEntry): boolean {
+  return (message?.parts ?? []).every(
+    ({ content }) => content.case === "text" && summary.endsWith(content.value),
   );
 }
