@@ -29,7 +29,7 @@ export async function startStage(document: Record<string, unknown> = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), "baton-console-"));
   undo.push(() => rm(folder, { recursive: true, force: true }));
   const issuer: TestIssuer = await startIssuer();
-  undo.push(() => issuer[Symbol.asyncDispose]());
+  undo.push(async () => issuer[Symbol.asyncDispose]());
   const receiver = await startPushReceiver();
   receiver.answer = (hit, response, ...rest) =>
     respond(hit.path.startsWith("/refuse") ? 500 : 204)(hit, response, ...rest);
