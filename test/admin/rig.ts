@@ -55,6 +55,7 @@ export interface Two {
   /** Of the other gateway, in the binary form. */
   readonly otherAdmin: Admin;
   readonly redis: RedisConnection;
+  readonly redisUrl: string;
   /** Id of the endpoint of that name. */
   endpointId(name: string): Promise<string>;
   stop(): Promise<void>;
@@ -72,6 +73,7 @@ export async function startTwo(document: Record<string, unknown> = {}): Promise<
     admin,
     otherAdmin: adminOf(other, { binary: true }),
     redis: await server.connect(),
+    redisUrl: server.server.url,
     async endpointId(name) {
       const { endpoints } = await admin.endpoints.listEndpoints({});
       return endpoints.find((endpoint) => endpoint.name === name)?.id ?? "";

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RedisMode } from "../../gen/baton/admin/v1/stats_pb.js";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keySlot } from "../../src/store/key-slot.ts";
 import { agentPrefix } from "../../src/store/keys.ts";
+import { adminOf } from "../admin/rig.ts";
 import { agentSays, Reading, type Sender, senderOf, workerOf } from "../engine/client.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { eventually, type Server, Servers, startCluster, type TestCluster } from "./servers.ts";
@@ -91,6 +94,27 @@ describe("a Redis Cluster of three masters", () => {
     for (const [at, master] of cluster.masters.entries()) {
       const keys = (await master.ask("KEYS", `baton:{${agent}}:task:*`)) as unknown[];
       expect(keys.length > 0, `master ${at}`).toBe(at === index);
+    }
+  });
+
+  it("an operator sees the tasks of all masters as one, and the servers that hold them", async () => {
+    const sent: string[] = [];
+    for (const agent of AGENTS) sent.unshift((await (await actors(agent)).sender.send("seen")).id);
+    const admin = adminOf(other);
+    const found = await admin.tasks.searchTasks({ pageSize: 2 });
+    const rest = await admin.tasks.searchTasks({ pageSize: 2, pageToken: found.nextPageToken });
+    expect([...found.tasks, ...rest.tasks].slice(0, 3).map(({ id }) => id)).toEqual(sent);
+    const stats = await admin.stats.getStats({});
+    expect(stats.redisMode).toBe(RedisMode.CLUSTER);
+    expect(stats.redisServers).toHaveLength(3);
+    expect(stats.replicas).toHaveLength(2);
+    await admin.tasks.cancelTask({ agent: C, id: sent[0] ?? "" });
+    const { entries } = await adminOf(gateway).audit.listAuditEntries({ target: sent[0] ?? "" });
+    expect(entries).toHaveLength(1);
+    expect((await admin.queues.listWorkers({ agent: A })).workers.length).toBeGreaterThan(0);
+    for (const agent of [A, B]) {
+      const { tasks } = await admin.tasks.searchTasks({ agent, states: [TaskState.SUBMITTED] });
+      for (const { id } of tasks) await admin.tasks.cancelTask({ agent, id });
     }
   });
 

@@ -6,7 +6,7 @@ import type { AdminAction, AdminAuditStore } from "../../store/admin-audit.ts";
 import { scrub } from "../../telemetry/log-fields.ts";
 import type { AroundCall } from "../dispatcher.ts";
 
-/** Methods that change nothing, by the start of their names. What is called otherwise is written down. */
+/** Methods that change nothing, by the start of their names. */
 const READS = /^(Get|List|Search)[A-Z]/;
 
 /** Fields of requests that say what was done to what. What is not listed here is never written down. */
@@ -34,7 +34,7 @@ const UNSURE: ReadonlySet<ErrorKind> = new Set([
  */
 export function createJournal(audit: AdminAuditStore, onError: (error: unknown) => void): AroundCall {
   return async (about, run) => {
-    if (READS.test(about.method.name)) return run();
+    if (!isWrittenDown(about.method)) return run();
     const action = actionOf(about);
     const begun = await audit.begin(action);
     const end = async (outcome: Partial<AdminAction>): Promise<void> => {
@@ -51,6 +51,11 @@ export function createJournal(audit: AdminAuditStore, onError: (error: unknown) 
       throw thrown;
     }
   };
+}
+
+/** Whether a method may change something. One whose name does not tell is taken to. */
+export function isWrittenDown(method: DescMethod): boolean {
+  return !READS.test(method.name);
 }
 
 function actionOf(about: {

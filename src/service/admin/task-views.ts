@@ -113,5 +113,8 @@ export function runView({ fields, runDueAt }: TaskFacts): MessageInitShape<typeo
     ...timeField("dueAt", runDueAt),
     credentialName: fields.text("cred"),
     errorCode: view.errorCode,
+    interruptTitle: view.interrupt?.title ?? "",
+    actions: [...(view.interrupt?.actions ?? [])],
+    questions: (view.interrupt?.questions ?? []).map(({ id, question }) => ({ id, question })),
   };
 }

@@ -527,6 +527,28 @@ export declare type RunFacts = Message<"baton.admin.v1.RunFacts"> & {
    * @generated from field: string error_code = 9;
    */
   errorCode: string;
+
+  /**
+   * What the open interrupt is about; empty: its host does not say.
+   *
+   * @generated from field: string interrupt_title = 10;
+   */
+  interruptTitle: string;
+
+  /**
+   * Actions that an approval offers, such as `accept`: one is given in a data part `{ action }` or as
+   * `metadata.openwop.action`. Empty: any.
+   *
+   * @generated from field: repeated string actions = 11;
+   */
+  actions: string[];
+
+  /**
+   * What a clarification asks. One question is answered by text, more by a data part `{ answers: [{ id, answer }] }`.
+   *
+   * @generated from field: repeated baton.admin.v1.RunQuestion questions = 12;
+   */
+  questions: RunQuestion[];
 };
 
 /**
@@ -534,6 +556,33 @@ export declare type RunFacts = Message<"baton.admin.v1.RunFacts"> & {
  * Use `create(RunFactsSchema)` to create a new message.
  */
 export declare const RunFactsSchema: GenMessage<RunFacts>;
+
+/**
+ * A question of a host.
+ *
+ * @generated from message baton.admin.v1.RunQuestion
+ */
+export declare type RunQuestion = Message<"baton.admin.v1.RunQuestion"> & {
+  /**
+   * Names it in the answer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The question.
+   *
+   * @generated from field: string question = 2;
+   */
+  question: string;
+};
+
+/**
+ * Describes the message baton.admin.v1.RunQuestion.
+ * Use `create(RunQuestionSchema)` to create a new message.
+ */
+export declare const RunQuestionSchema: GenMessage<RunQuestion>;
 
 /**
  * A task and what the gateway knows of it.
