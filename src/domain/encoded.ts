@@ -1,14 +1,31 @@
 import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 
-/** The wire bytes that a message was read from; gone with the message. */
-const known = new WeakMap<Message, Uint8Array>();
+/** Other forms of a message that nobody changes. */
+interface Forms {
+  readonly bytes: Uint8Array;
+  /** ProtoJSON of A2A 1.0, once somebody has asked for it. */
+  text?: string;
+}
 
-/** Remembers the bytes of a message that nobody changes, so that printing it again costs nothing. */
+/** On the message itself and not in a WeakMap: that would make each message work for the garbage collector. */
+const FORMS = Symbol("forms");
+
+type Remembering = Message & { readonly [FORMS]?: Forms };
+
+/** Remembers the wire bytes that a message was read from. From now on nobody may change it. */
 export function rememberBytes(message: Message, bytes: Uint8Array): void {
-  known.set(message, bytes);
+  Object.defineProperty(message, FORMS, { value: { bytes } satisfies Forms });
 }
 
 /** The message as protobuf, from memory where it came from the store. */
 export function encode(desc: DescMessage, message: Message): Uint8Array {
-  return known.get(message) ?? toBinary(desc, message);
+  return (message as Remembering)[FORMS]?.bytes ?? toBinary(desc, message);
+}
+
+/** The text of a message as `print` makes it, made once for one that came from the store. `print` must always be the same. */
+export function textOf(message: Message, print: (message: Message) => string): string {
+  const forms = (message as Remembering)[FORMS];
+  if (forms === undefined) return print(message);
+  forms.text ??= print(message);
+  return forms.text;
 }

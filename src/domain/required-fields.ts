@@ -1,5 +1,4 @@
-import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { type DescField, type DescMessage, getOption, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 import type { FieldViolation } from "./errors.ts";
 
@@ -10,13 +9,13 @@ import type { FieldViolation } from "./errors.ts";
  */
 export function requiredFieldViolations(desc: DescMessage, message: Message): FieldViolation[] {
   const violations: FieldViolation[] = [];
-  visit(reflect(desc, message), "", violations);
+  visit(desc, message, "", violations);
   return violations;
 }
 
 interface Plan {
   readonly required: readonly DescField[];
-  readonly nested: readonly DescField[];
+  readonly nested: readonly { readonly field: DescField; readonly nested: DescMessage }[];
 }
 
 const plans = new WeakMap<DescMessage, Plan>();
@@ -28,7 +27,10 @@ function planOf(desc: DescMessage): Plan {
     required: desc.fields.filter((field) =>
       getOption(field, field_behavior).includes(FieldBehavior.REQUIRED),
     ),
-    nested: desc.fields.filter((field) => nestedMessage(field) !== undefined),
+    nested: desc.fields.flatMap((field) => {
+      const nested = nestedMessage(field);
+      return nested === undefined ? [] : [{ field, nested }];
+    }),
   };
   plans.set(desc, plan);
   return plan;
@@ -42,29 +44,32 @@ function nestedMessage(field: DescField): DescMessage | undefined {
   return field.message.typeName.startsWith("google.protobuf.") ? undefined : field.message;
 }
 
-function visit(message: ReflectMessage, path: string, violations: FieldViolation[]): void {
-  const plan = planOf(message.desc);
+function visit(desc: DescMessage, message: Message, path: string, violations: FieldViolation[]): void {
+  const plan = planOf(desc);
   for (const field of plan.required) {
-    if (isMissing(message, field)) {
+    if (!isFieldSet(message, field)) {
       violations.push({ field: path + field.jsonName, description: missingText(field) });
     }
   }
-  for (const field of plan.nested) {
-    if (!message.isSet(field)) continue;
-    if (field.fieldKind === "message") {
-      visit(message.get(field), `${path}${field.jsonName}.`, violations);
-    } else if (field.fieldKind === "list" && field.listKind === "message") {
+  for (const { field, nested } of plan.nested) {
+    if (!isFieldSet(message, field)) continue;
+    const value = fieldValue(message, field);
+    if (!Array.isArray(value)) visit(nested, value as Message, `${path}${field.jsonName}.`, violations);
+    else {
       let index = 0;
-      for (const item of message.get(field)) {
-        visit(item as ReflectMessage, `${path}${field.jsonName}[${index}].`, violations);
+      for (const item of value) {
+        visit(nested, item as Message, `${path}${field.jsonName}[${index}].`, violations);
         index += 1;
       }
     }
   }
 }
 
-function isMissing(message: ReflectMessage, field: DescField): boolean {
-  return !message.isSet(field);
+/** Fields of a generated message are its properties by local name, those of a oneof one property for all. */
+function fieldValue(message: Message, field: DescField): unknown {
+  const fields = message as Message & Readonly<Record<string, unknown>>;
+  if (field.oneof === undefined) return fields[field.localName];
+  return (fields[field.oneof.localName] as { readonly value?: unknown }).value;
 }
 
 function missingText(field: DescField): string {

@@ -107,7 +107,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const admission = new Admission(new TokenBuckets(redis), admissionLimits(config));
   const dispatcher = new Dispatcher({
     async authenticate(meta) {
-      await admission.address(meta);
+      const admitted = admission.address(meta);
+      if (admitted !== undefined) await admitted;
       return authenticator.authenticate(meta);
     },
     admit: (call, method) => admission.call(call, method),
@@ -243,13 +244,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   };
 }
 
-/** Limits on all calls are counted in small batches, to save round trips; sends are counted one by one. */
+/** Limits on all calls are counted in small batches, to save round trips; sends in smaller ones. */
 function admissionLimits(config: Config): AdmissionLimits {
   const { perAddress, perEndpoint, send } = config.limits;
-  const batch = (burst: number) => Math.min(500, Math.max(1, Math.floor(burst / 16)));
+  const batch = (burst: number, share = 16) => Math.min(500, Math.max(1, Math.floor(burst / share)));
   return {
     perAddress: { name: "address", ...perAddress, batch: batch(perAddress.burst) },
     perEndpoint: { name: "endpoint", ...perEndpoint, batch: batch(perEndpoint.burst) },
-    send: { name: "send", ...send, batch: 1 },
+    send: { name: "send", ...send, batch: batch(send.burst, 64) },
   };
 }

@@ -152,7 +152,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       host: config.listen.host,
       port: config.listen.port,
       handlers: [
-        async (request) => {
+        (request) => {
           forwarded.note(request);
           return false;
         },

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { BatonError } from "../domain/errors.ts";
 import { rawErrorResponse, sendError } from "./error-response.ts";
 import type { ListenerLimits } from "./limits.ts";
+import { SecuredResponse } from "./secured-response.ts";
 
 const TIMED_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
 
@@ -26,6 +27,7 @@ export function createHttp1(
   const unanswered = new Set<ServerResponse>();
 
   const server = createServer({
+    ServerResponse: SecuredResponse,
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),

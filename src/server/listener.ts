@@ -75,14 +75,16 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     // A peer that goes away must cost no more than its own request.
     request.on("error", ignore);
     response.on("error", ignore);
-    setSecurityHeaders(response);
     void serve(request, response);
   };
   const http1 = createHttp1(limits, (request, response) => {
-    setSecurityHeaders(response);
     if (acceptable(request, response)) admit(request, response);
   });
-  const http2 = createHttp2(limits, admit, (stream, headers) => {
+  const onHttp2 = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    setSecurityHeaders(response);
+    admit(request, response);
+  };
+  const http2 = createHttp2(limits, onHttp2, (stream, headers) => {
     for (const handle of options.streamHandlers ?? []) {
       if (!handle(stream, headers)) continue;
       inFlight.add(stream);

@@ -45,7 +45,7 @@ export function createMcpServices(parts: {
     }),
     readResult: (id, call) => readTodoResult(tasks, id, call),
     authenticate: (meta) => parts.dispatcher.authenticate(meta),
-    admit: (caller, sends) => parts.admission.endpoint(caller.id, sends),
+    admit: async (caller, sends) => parts.admission.endpoint(caller.id, sends),
     hasAgent: (name) => agents.has(name),
     streams: parts.streams,
     doorbell: new Doorbell({

@@ -14,7 +14,8 @@ export interface OpenWopAgents {
   backendOf(agent: string): OpenWopBackend | undefined;
   linkOf(agent: string): HostLink | undefined;
   /** Writes how the version of a call to one of these agents was agreed on to its audit (OW-9). */
-  readonly onNegotiated: (agent: string, negotiation: Negotiation) => void;
+  /** Who records how a version was agreed on with an agent; undefined for an agent of another kind. */
+  readonly onNegotiated: (agent: string) => ((negotiation: Negotiation) => void) | undefined;
   /** Begins to follow runs. */
   start(): void;
   /** Lets go of the runs, for another replica to take at once. */
@@ -40,9 +41,8 @@ export function createOpenWopAgents(options: {
     runs.auditNegotiation(agent, negotiation).catch(onError);
   });
   return {
-    onNegotiated: (agent, negotiation) => {
-      if (agents.has(agent)) onNegotiated(agent, negotiation);
-    },
+    onNegotiated: (agent) =>
+      agents.has(agent) ? (negotiation) => onNegotiated(agent, negotiation) : undefined,
     size: agents.size,
     runs,
     backendOf: (agent) => agents.get(agent)?.backend,

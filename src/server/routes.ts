@@ -14,7 +14,9 @@ export function route(handlers: readonly HttpHandler[], log: ServerLog | undefin
   return async (request: Request, response: Response): Promise<void> => {
     try {
       for (const handler of handlers) {
-        if (await handler(request, response)) return;
+        const taken = handler(request, response);
+        // Most handlers see at once that a path is not theirs, and a promise for each would be on every call.
+        if (taken !== false && (await taken)) return;
       }
       request.resume();
       sendError(response, new BatonError("RouteNotFound", "no such path"));

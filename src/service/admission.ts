@@ -24,6 +24,16 @@ const SENDS: ReadonlySet<string> = new Set(
   ].map(fullName),
 );
 
+const sends = new WeakMap<DescMethod, boolean>();
+
+function isSend(method: DescMethod): boolean {
+  const known = sends.get(method);
+  if (known !== undefined) return known;
+  const found = SENDS.has(fullName(method));
+  sends.set(method, found);
+  return found;
+}
+
 function fullName(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }
@@ -38,24 +48,29 @@ export class Admission {
     this.#limits = limits;
   }
 
-  /** Before any look-up of a credential. Throws RateLimited. */
-  async address(meta: RequestMeta): Promise<void> {
-    refuseIf(await this.#buckets.take(this.#limits.perAddress, meta.remoteAddress));
+  /** Before any look-up of a credential. Throws RateLimited; undefined: admitted at once. */
+  address(meta: RequestMeta): Promise<void> | undefined {
+    const { perAddress } = this.#limits;
+    if (this.#buckets.takeHeld(perAddress, meta.remoteAddress)) return undefined;
+    return this.#buckets.take(perAddress, meta.remoteAddress).then(refuseIf);
   }
 
-  /** Before the handler. Throws RateLimited. */
-  call(call: Call, method: DescMethod): Promise<void> {
-    return this.endpoint(call.caller.id, SENDS.has(fullName(method)));
+  /** Before the handler. Throws RateLimited; undefined: admitted at once. */
+  call(call: Call, method: DescMethod): Promise<void> | undefined {
+    return this.endpoint(call.caller.id, isSend(method));
   }
 
-  /** Charges an endpoint. A send is charged before it is looked at, so that a replay costs one too (Q11). */
-  async endpoint(id: string, sends: boolean): Promise<void> {
+  /**
+   * Charges an endpoint. A send is charged before it is looked at, so that a replay costs one too (Q11). Throws
+   * RateLimited; undefined: admitted at once.
+   */
+  endpoint(id: string, sends: boolean): Promise<void> | undefined {
     const { perEndpoint, send } = this.#limits;
-    const waits = await Promise.all([
-      this.#buckets.take(perEndpoint, id),
-      sends ? this.#buckets.take(send, id) : 0,
-    ]);
-    refuseIf(Math.max(...waits));
+    const open: Promise<number>[] = [];
+    if (!this.#buckets.takeHeld(perEndpoint, id)) open.push(this.#buckets.take(perEndpoint, id));
+    if (sends && !this.#buckets.takeHeld(send, id)) open.push(this.#buckets.take(send, id));
+    if (open.length === 0) return undefined;
+    return Promise.all(open).then((waits) => refuseIf(Math.max(...waits)));
   }
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type {
   DescMethod,
   DescMethodServerStreaming,
@@ -8,7 +7,13 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/caller.ts";
-import { BatonError, type ErrorTable, invalidParams, taskNotFound } from "../domain/errors.ts";
+import {
+  BatonError,
+  type ErrorTable,
+  type FieldViolation,
+  invalidParams,
+  taskNotFound,
+} from "../domain/errors.ts";
 import { unreadableViolations } from "../domain/readable-fields.ts";
 import { requiredFieldViolations } from "../domain/required-fields.ts";
 import { type CallObserver, UNKNOWN_METHOD } from "../telemetry/calls.ts";
@@ -17,16 +22,13 @@ import type {
   Handlers,
   ProtocolVersion,
   RequestMeta,
+  ResponseHeaders,
   StreamHandler,
   StreamItem,
   UnaryHandler,
 } from "./call.ts";
-import {
-  activatedExtensions,
-  declaredExtensions,
-  echoExtensions,
-  type OfferedExtension,
-} from "./extensions.ts";
+import { DispatchedCall } from "./dispatched-call.ts";
+import { activatedExtensions, echoExtensions, type OfferedExtension } from "./extensions.ts";
 import { type Negotiation, negotiate } from "./negotiation-log.ts";
 import { ObservedCall } from "./observed-call.ts";
 import { StartedStream } from "./started-stream.ts";
@@ -45,21 +47,23 @@ export interface DispatcherOptions {
   readonly versions: readonly ProtocolVersion[];
   /** Versions of an agent that offers other ones, preferred first; undefined: those of the gateway. */
   versionsOf?(agent: string): readonly ProtocolVersion[] | undefined;
-  /** Told how the version of each call to an agent was agreed on. */
-  onNegotiated?(agent: string, negotiation: Negotiation): void;
+  /** Who is told how the version of each call to an agent was agreed on; undefined: nobody. */
+  onNegotiated?(agent: string): ((negotiation: Negotiation) => void) | undefined;
   /** Read an absent version as 0.3 even where the request can only be 1.0 (A2A-19). */
   readonly strictVersions: boolean;
   /** Which edition of the error table an agent answers with (A2A-158); absent: the newest. */
   errorTable?(agent: string): ErrorTable;
   /** The extensions that an agent's card names; absent: none. */
   extensions?(agent: string): readonly OfferedExtension[];
-  /** Runs before each handler: rate limits, capability checks. Throws to refuse. */
-  admit?(call: Call, method: DescMethod): Promise<void>;
+  /** Runs before each handler: rate limits, capability checks. Throws to refuse; undefined: admitted at once. */
+  admit?(call: Call, method: DescMethod): Promise<void> | undefined;
   /** Stands around each unary call of a known caller, refused ones included; absent: nothing does. */
   readonly around?: AroundCall | undefined;
   /** Told of each call when it has ended; absent: nothing is measured. */
   readonly observe?: CallObserver | undefined;
 }
+
+const NONE: readonly FieldViolation[] = [];
 
 interface Registration {
   readonly service: DescService;
@@ -71,7 +75,7 @@ interface Registration {
 /** An answer and the headers to send with it. */
 export interface UnaryResult<T> {
   readonly message: T;
-  readonly headers: Headers;
+  readonly headers: ResponseHeaders;
 }
 
 /** A unary call of a known caller. `run` handles it, once, and rejects with what it is refused with. */
@@ -88,7 +92,7 @@ export type AroundCall = <T extends UnaryResult<Message>>(
 /** A started stream: its first item has been produced, so `headers` are final. */
 export interface StreamResult<T> {
   readonly items: AsyncIterable<StreamItem<T>>;
-  readonly headers: Headers;
+  readonly headers: ResponseHeaders;
 }
 
 /**
@@ -161,9 +165,11 @@ export class Dispatcher {
 
   /** Version and its record; by now the peer is authenticated, so nobody is talked down without proof (OW-9). */
   #negotiate(meta: RequestMeta, caller: Caller): ProtocolVersion {
-    const { strictVersions: strict, onNegotiated } = this.#options;
-    const onOutcome = (outcome: Negotiation) => onNegotiated?.(caller.agent, outcome);
-    return negotiate(meta, caller.id, { versions: this.#versionsOf(caller), strict, onOutcome });
+    const { strictVersions: strict } = this.#options;
+    const onOutcome = this.#options.onNegotiated?.(caller.agent);
+    const versions = this.#versionsOf(caller);
+    if (onOutcome === undefined) return negotiateVersion(meta, versions, strict);
+    return negotiate(meta, caller.id, { versions, strict, onOutcome });
   }
 
   async unary<M extends DescMethodUnary>(
@@ -244,35 +250,20 @@ export class Dispatcher {
     const caller = known ?? (await this.#options.authenticate(meta));
     const version = registration.a2a ? this.#negotiate(meta, caller) : "1.0";
     const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
-    const lastEventId = meta.header("a2a-last-event-id")?.trim() || meta.header("last-event-id")?.trim();
-    const traceparent = meta.header("traceparent");
-    const call: Call = {
-      caller,
-      agent,
-      version,
-      transport: meta.transport,
-      extensions: declaredExtensions(meta),
-      signal: meta.signal,
-      requestId: meta.requestId ?? randomUUID(),
-      responseHeaders: new Headers(),
-      ...(meta.deadlineAt === undefined ? {} : { deadlineAt: meta.deadlineAt }),
-      ...(lastEventId ? { lastEventId } : {}),
-      ...(traceparent === undefined ? {} : { traceparent }),
-    };
-    call.responseHeaders.set("x-request-id", call.requestId);
-    await this.#options.admit?.(call, method);
-    const active = registration.a2a ? this.#activate(call) : call;
-    const missing = registration.ownChecks ? [] : requiredFieldViolations(method.input, request);
-    const violations = [...missing, ...unreadableViolations(method.input, request)];
-    if (violations.length > 0) throw invalidParams(...violations);
-    return active;
+    const call = new DispatchedCall(meta, caller, agent, version);
+    const admitted = this.#options.admit?.(call, method);
+    if (admitted !== undefined) await admitted;
+    if (registration.a2a) this.#activate(call);
+    const missing = registration.ownChecks ? NONE : requiredFieldViolations(method.input, request);
+    const unreadable = unreadableViolations(method.input, request);
+    if (missing.length + unreadable.length > 0) throw invalidParams(...missing, ...unreadable);
+    return call;
   }
 
-  #activate(call: Call): Call {
+  #activate(call: DispatchedCall): void {
     const offered = this.#options.extensions?.(call.agent) ?? [];
-    const extensions = activatedExtensions(call.extensions, offered);
-    echoExtensions(call.responseHeaders, extensions, call.version);
-    return { ...call, extensions };
+    call.extensions = activatedExtensions(call.extensions, offered);
+    echoExtensions(call.responseHeaders, call.extensions, call.version);
   }
 
   /**

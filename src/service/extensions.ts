@@ -1,9 +1,11 @@
 import { BatonError } from "../domain/errors.ts";
-import type { ProtocolVersion, RequestMeta } from "./call.ts";
+import type { ProtocolVersion, RequestMeta, ResponseHeaders } from "./call.ts";
 
 /** Request and response header, and metadata, of the extensions; the second is the spelling of 0.3 (A2A-175). */
 const HEADER = "a2a-extensions";
 const LEGACY_HEADER = "x-a2a-extensions";
+
+const NONE: readonly string[] = [];
 
 /** An extension that an agent's card names. */
 export interface OfferedExtension {
@@ -14,7 +16,10 @@ export interface OfferedExtension {
 
 /** What the client declared: both spellings, comma-separated, repeated or blank (A2A-24, A2A-175). */
 export function declaredExtensions(meta: Pick<RequestMeta, "header">): readonly string[] {
-  const text = [meta.header(HEADER), meta.header(LEGACY_HEADER)].filter(Boolean).join(",");
+  const own = meta.header(HEADER);
+  const legacy = meta.header(LEGACY_HEADER);
+  if (!own && !legacy) return NONE;
+  const text = [own, legacy].filter(Boolean).join(",");
   return [...new Set(text.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
 }
 
@@ -37,7 +42,7 @@ export function activatedExtensions(
 
 /** Tells the client which extensions are active, under each name that its version looks for (A2A-25). */
 export function echoExtensions(
-  headers: Headers,
+  headers: ResponseHeaders,
   activated: readonly string[],
   version: ProtocolVersion,
 ): void {

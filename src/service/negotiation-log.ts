@@ -21,14 +21,14 @@ export interface NegotiationRules {
   readonly versions: readonly ProtocolVersion[];
   readonly strict: boolean;
   /** Told of every outcome. The peer is authenticated by then. */
-  onOutcome?(negotiation: Negotiation): void;
+  onOutcome(negotiation: Negotiation): void;
 }
 
 /** Chooses the version of a call, as {@link negotiateVersion}, and tells how that came about. */
 export function negotiate(meta: RequestMeta, peerId: string, rules: NegotiationRules): ProtocolVersion {
   const requested = (meta.header(VERSION_HEADER)?.trim() ?? "").slice(0, 32).replace(/[^\x20-\x7e]/g, "?");
   const tell = (negotiated: ProtocolVersion | "", outcome: Negotiation["outcome"], reason: string) =>
-    rules.onOutcome?.({ protocol: "a2a", peer: digest(peerId), requested, negotiated, outcome, reason });
+    rules.onOutcome({ protocol: "a2a", peer: digest(peerId), requested, negotiated, outcome, reason });
   try {
     const version = negotiateVersion(meta, rules.versions, rules.strict);
     const preferred = version === rules.versions[0];

@@ -1,5 +1,6 @@
 import { createClient, RESP_TYPES } from "redis";
 import type { RedisConnection, RedisTarget, Reply } from "./connection.ts";
+import { Patience } from "./patience.ts";
 import { storeFault } from "./redis-faults.ts";
 import { connectRouted } from "./routed-connection.ts";
 import { clusterTopology, sentinelTopology } from "./topology.ts";
@@ -60,7 +61,7 @@ async function connectSingle(
   const base = { ...address, socket: { ...socket, reconnectStrategy } };
   const commands = createClient({ ...base, RESP: 2, commandOptions: { typeMapping: TYPE_MAPPING } });
   const channels = createClient(base);
-  const waiting = { timeout: options.patienceMs ?? PATIENCE_MS };
+  const patience = new Patience(options.patienceMs ?? PATIENCE_MS);
   const reconnects: (() => void)[] = [];
   commands.on("error", (error) => options.onError?.(error));
   channels.on("error", (error) => options.onError?.(error));
@@ -71,9 +72,9 @@ async function connectSingle(
   return {
     async run(_key, args) {
       try {
-        // A timer for each command of a good connection would only cost.
-        const sent = commands.isReady ? commands.sendCommand(args) : commands.sendCommand(args, waiting);
-        return (await sent) as unknown as Reply;
+        // The client's own timeout is a timer for each command.
+        const waiting = { timeout: 0, abortSignal: patience.signal };
+        return (await commands.sendCommand(args, waiting)) as unknown as Reply;
       } catch (error) {
         throw storeFault(error);
       }

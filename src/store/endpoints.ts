@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { hash as digest, randomBytes, randomUUID } from "node:crypto";
 import { type Caller, type Friend, isVerb, type Verb } from "../domain/caller.ts";
 import type { RedisConnection } from "./connection.ts";
 import {
@@ -71,7 +71,7 @@ const TAKE_OVER_MS = 2000;
 
 /** Hashing at rest needs no salt or slowness: the credential has 256 bits of its own. */
 export function credentialHash(credential: string): string {
-  return createHash("sha256").update(credential).digest("hex");
+  return digest("sha256", credential, "hex");
 }
 
 /** 256 random bits; a failing random source throws, and nothing is vended. */

@@ -2,7 +2,8 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { rememberBytes } from "../domain/encoded.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
-import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
+import { runScript } from "./script.ts";
+import { VersionCache } from "./version-cache.ts";
 
 /** Whose eyes a read is done with. `shared`: the agent lets every endpoint of a queue see that queue's tasks. */
 export interface Viewer {
@@ -81,23 +82,45 @@ export function snapshotOf(rest: readonly Reply[]): TaskSnapshot {
   return { task, seq: Number(seq), state: Number(state) as TaskState };
 }
 
+/** What the script answers where the reader has the newest version at hand. */
+const CURRENT = 1;
+
+/** Memory for tasks as they were last read, in bytes. */
+const CACHE_BYTES = 32 * 1024 * 1024;
+
 /** Reads of tasks. Writes go through a back end's own transitions. */
 export class TaskStore {
   readonly #redis: RedisConnection;
+  readonly #cache = new VersionCache<TaskSnapshot>(CACHE_BYTES);
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
+    // A server that comes back may have lost the newest writes, and then counts versions again that we have seen.
+    redis.onSubscriberReconnect(() => this.#cache.clear());
   }
 
-  /** The task, or undefined where it does not exist or the viewer may not see it: the two are one answer (A2A-10). */
+  /**
+   * The task, or undefined where it does not exist or the viewer may not see it: the two are one answer (A2A-10).
+   * Nobody may change it: whoever reads the same version gets the same object. The store is asked every time, in one
+   * round trip, and says no more than that where this process has the newest version.
+   */
   async read(agent: string, id: string, viewer: Viewer, shape: TaskShape): Promise<TaskSnapshot | undefined> {
-    const { verdict, rest } = await this.#run("read", agent, {
+    const key = `${agent}/${id}/${shape.historyLength}/${shape.includeArtifacts ? "a" : ""}`;
+    const known = this.#cache.get(key);
+    const reply = await runScript(this.#redis, "read", agent, {
       id,
       ...viewerArgs(viewer),
       history: shape.historyLength,
       artifacts: shape.includeArtifacts,
+      known: known?.version ?? "",
     });
-    return verdict === "ok" ? snapshotOf(rest) : undefined;
+    if (reply === CURRENT) return known?.value;
+    const { verdict, rest } = verdictOf(reply);
+    if (verdict !== "ok") return undefined;
+    const snapshot = snapshotOf(rest);
+    const [bytes, , , version] = rest;
+    this.#cache.set(key, String(version), snapshot, (bytes as Buffer).length);
+    return snapshot;
   }
 
   async list(agent: string, query: ListQuery): Promise<ListPage> {
@@ -126,9 +149,5 @@ export class TaskStore {
           ? { score: String(score), lastId: String(lastId), asOf: String(asOf), total: Number(total) }
           : undefined,
     };
-  }
-
-  async #run(name: ScriptName, agent: string, args: ScriptArgs) {
-    return verdictOf(await runScript(this.#redis, name, agent, args));
   }
 }

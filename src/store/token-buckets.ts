@@ -28,16 +28,17 @@ export class TokenBuckets {
     this.#redis = redis;
   }
 
+  /** Takes a token that this process holds already. False where it holds none: then {@link take} may find one. */
+  takeHeld(limit: BucketLimit, subject: string): boolean {
+    return limit.batch > 1 && this.#spend(bucketKey(limit.name, subject));
+  }
+
   /** Takes a token; answers 0, or how many milliseconds to wait for one. */
   async take(limit: BucketLimit, subject: string): Promise<number> {
     const key = bucketKey(limit.name, subject);
     if (limit.batch <= 1) return (await this.#draw(key, limit)).waitMs;
     for (;;) {
-      const held = this.#held.get(key);
-      if (held !== undefined && held.tokens > 0 && held.until > Date.now()) {
-        held.tokens -= 1;
-        return 0;
-      }
+      if (this.#spend(key)) return 0;
       // Of many calls at once, one draws a batch for all of them; each drawing its own would empty the bucket.
       const drawing = this.#drawing.get(key);
       if (drawing !== undefined) {
@@ -54,6 +55,13 @@ export class TokenBuckets {
         this.#drawing.delete(key);
       }
     }
+  }
+
+  #spend(key: string): boolean {
+    const held = this.#held.get(key);
+    if (held === undefined || held.tokens <= 0 || held.until <= Date.now()) return false;
+    held.tokens -= 1;
+    return true;
   }
 
   async #fill(key: string, limit: BucketLimit): Promise<number> {

@@ -19,6 +19,7 @@ export interface CardHandlerOptions {
   readonly maxAgeSeconds?: number;
 }
 
+const WELL_KNOWN = "/.well-known/";
 const KEYS_PATH = "/.well-known/jwks.json";
 const PATH = /^(?:\/([^/]+))?\/\.well-known\/agent-card\.json$/;
 
@@ -31,7 +32,7 @@ export function createCardHandler(options: CardHandlerOptions): HttpHandler {
   const maxAge = options.maxAgeSeconds ?? 60;
   const names = ["host", "proto", "prefix"].map((name) => `X-Forwarded-${name}`);
   const vary = ["A2A-Version", ...(options.forwarded === undefined ? [] : names)].join(", ");
-  return async (request, response) => {
+  const serve = async (request: HttpRequest, response: HttpResponse): Promise<boolean> => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     if (path === KEYS_PATH && options.keys.length > 0) {
       requireRead(request, response);
@@ -55,6 +56,7 @@ export function createCardHandler(options: CardHandlerOptions): HttpHandler {
     send(request, response, { body: isKnown ? undefined : body, etag, maxAge, type: "application/json" });
     return true;
   };
+  return (request, response) => (request.url?.includes(WELL_KNOWN) ? serve(request, response) : false);
 }
 
 function requireRead(request: HttpRequest, response: HttpResponse): void {

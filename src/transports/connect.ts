@@ -25,6 +25,8 @@ const BODY_HEADERS = ["content-length", "content-encoding", "connect-content-enc
 /** The longest wait of a Node timer; a longer deadline is none, where a timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+const TAKEN = Promise.resolve(true);
+
 /** Serves the services that the dispatcher has at this moment; register them first. */
 export function createConnectHandler(options: ConnectHandlerOptions): HttpHandler {
   const { dispatcher } = options;
@@ -55,10 +57,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): HttpHandle
     if (binary !== undefined) printing.set(binary, handler);
   }
 
-  return async (request, response) => {
+  return (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    const wire = wireOf(request.headers["content-type"]);
     const handler = handlers.get(path);
+    const wire = wireOf(request.headers["content-type"]);
     if (handler === undefined) {
       const service = /^\/([\w.]+)\/\w+$/.exec(path)?.[1];
       const connectVersion = request.headers["connect-protocol-version"];
@@ -70,13 +72,12 @@ export function createConnectHandler(options: ConnectHandlerOptions): HttpHandle
       const error = new BatonError("MethodNotFound", "unknown method");
       if (wire === undefined) writeHttpError(response, 404, error);
       else writeError(response, wire, error);
-      return true;
+      return TAKEN;
     }
-    if (!fits(request, response, handler, wire)) return true;
+    if (!fits(request, response, handler, wire)) return TAKEN;
     const own = printing.get(handler);
     const chosen = wire.json && own !== undefined ? own : handler;
-    await serve(request, response, chosen, wire, own !== undefined, options);
-    return true;
+    return serve(request, response, chosen, wire, own !== undefined, options).then(() => true);
   };
 }
 

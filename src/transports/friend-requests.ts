@@ -36,9 +36,11 @@ const body = z.strictObject({
  */
 export function createFriendRequestHandler(options: FriendRequestHandlerOptions): HttpHandler {
   const { requests } = options;
-  return async (request, response) => {
-    const match = PATH.exec((request.url ?? "").split("?", 1)[0] ?? "");
-    if (match === null) return false;
+  const serve = async (
+    request: HttpRequest,
+    response: HttpResponse,
+    match: RegExpExecArray,
+  ): Promise<boolean> => {
     const id = match[1];
     const method = id === undefined ? "POST" : "GET";
     if (request.method !== method) {
@@ -63,6 +65,10 @@ export function createFriendRequestHandler(options: FriendRequestHandlerOptions)
       answer(request, response, REFUSALS[code], { error: { code, message } }, headers);
     }
     return true;
+  };
+  return (request, response) => {
+    const match = PATH.exec((request.url ?? "").split("?", 1)[0] ?? "");
+    return match === null ? false : serve(request, response, match);
   };
 }
 

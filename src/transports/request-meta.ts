@@ -15,29 +15,69 @@ export interface MetaOptions {
 /** What is known of an HTTP request before its body is read. Its request id is on every answer, errors included. */
 export type HttpMeta = RequestMeta & { readonly requestId: string };
 
+/** An {@link HttpMeta} whose transport learns the rest while it reads on: the tenant, and the form that a method has. */
+export type OpenHttpMeta = HttpMeta & { form: ProtocolVersion; pathTenant?: string };
+
 /** Describes a request. The signal is aborted when the client goes away before its answer is complete. */
-export function requestMeta(request: HttpRequest, response: HttpResponse, options: MetaOptions): HttpMeta {
-  const { transport, form, target, pathTenant } = options;
-  return {
-    transport,
-    form,
-    requestId: randomUUID(),
-    header(name) {
-      const value = request.headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
-    query: (name) => target.query.get(name)?.[0],
-    remoteAddress: clientAddress(request),
-    signal: signalOf(response),
-    ...(pathTenant === undefined ? {} : { pathTenant }),
-  };
+export function requestMeta(
+  request: HttpRequest,
+  response: HttpResponse,
+  options: MetaOptions,
+): OpenHttpMeta {
+  return new NodeRequestMeta(request, response, options);
+}
+
+class NodeRequestMeta implements RequestMeta {
+  readonly transport: TransportName;
+  readonly requestId: string = randomUUID();
+  form: ProtocolVersion;
+  pathTenant?: string;
+  readonly #request: HttpRequest;
+  readonly #response: HttpResponse;
+  readonly #target: Target;
+  #signal: AbortSignal | undefined;
+
+  constructor(request: HttpRequest, response: HttpResponse, options: MetaOptions) {
+    this.transport = options.transport;
+    this.form = options.form;
+    if (options.pathTenant !== undefined) this.pathTenant = options.pathTenant;
+    this.#request = request;
+    this.#response = response;
+    this.#target = options.target;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  query(name: string): string | undefined {
+    return this.#target.query.get(name)?.[0];
+  }
+
+  get remoteAddress(): string {
+    return clientAddress(this.#request);
+  }
+
+  /** Made when it is asked for: most calls are over before anybody would. */
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.#response);
+    return this.#signal;
+  }
 }
 
 function signalOf(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
-  response.once("close", () => {
-    // Not by `finish`: over HTTP/2 that is emitted for a stream that was reset, too.
+  // Not by `finish`: over HTTP/2 that is emitted for a stream that was reset, too.
+  const closed = (): void => {
     if (!response.writableEnded) controller.abort();
-  });
+  };
+  if (isGone(response)) closed();
+  else response.once("close", closed);
   return controller.signal;
+}
+
+/** A response over HTTP/2 does not say so itself. */
+function isGone(response: HttpResponse): boolean {
+  return "stream" in response ? response.stream.destroyed : response.destroyed;
 }

@@ -1,3 +1,4 @@
+import { ServerResponse } from "node:http";
 import { BatonError } from "../domain/errors.ts";
 import type { HttpRequest, HttpResponse } from "./http-handler.ts";
 
@@ -18,6 +19,16 @@ export interface Answer {
 export function respond(request: HttpRequest, response: HttpResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   const body = answer.body ?? "";
+  if (isPlain(request, response, answer)) {
+    // The head at once: each header that is set for itself costs as much as all of them here.
+    const head: string[] = [];
+    for (const [name, value] of answer.headers) head.push(name, value);
+    if (answer.contentType !== undefined) head.push("content-type", answer.contentType);
+    head.push("content-length", String(Buffer.byteLength(body)));
+    response.writeHead(answer.status, head);
+    response.end(body);
+    return;
+  }
   for (const [name, value] of answer.headers) response.setHeader(name, value);
   if (answer.contentType !== undefined) response.setHeader("content-type", answer.contentType);
   if (answer.status !== 204) response.setHeader("content-length", String(Buffer.byteLength(body)));
@@ -29,6 +40,16 @@ export function respond(request: HttpRequest, response: HttpResponse, answer: An
   }
   if (request.method === "HEAD") response.end();
   else response.end(body);
+}
+
+/** An answer over HTTP/1.1 without anything special about it, and to which nobody has added headers. */
+function isPlain(
+  request: HttpRequest,
+  response: HttpResponse,
+  { status }: Answer,
+): response is ServerResponse {
+  const ordinary = status !== 204 && status !== 413 && request.method !== "HEAD";
+  return ordinary && response instanceof ServerResponse && response.getHeaderNames().length === 0;
 }
 
 /**

@@ -11,8 +11,18 @@ export interface Target {
   readonly query: ReadonlyMap<string, readonly (string | undefined)[]>;
 }
 
+const NO_QUERY: Target["query"] = new Map();
+
 /** Reads the target of a request in origin form (`/a?b`) or absolute form (`http://host/a?b`). */
 export function parseTarget(url: string): Target {
+  if (url !== last.url) last = { url, target: readTarget(url) };
+  return last.target;
+}
+
+/** Of one request every transport asks in turn. */
+let last: { readonly url: string; readonly target: Target } = { url: "/", target: readTarget("/") };
+
+function readTarget(url: string): Target {
   const origin = url.startsWith("/") ? url : url.replace(/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]*/, "");
   const [beforeHash = ""] = origin.split("#", 1);
   const mark = beforeHash.indexOf("?");
@@ -31,7 +41,8 @@ export function decodeSegment(raw: string): string {
   return decoded;
 }
 
-function parseQuery(text: string): ReadonlyMap<string, readonly (string | undefined)[]> {
+function parseQuery(text: string): Target["query"] {
+  if (text === "") return NO_QUERY;
   const query = new Map<string, (string | undefined)[]>();
   for (const pair of text.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");

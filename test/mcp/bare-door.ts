@@ -82,7 +82,7 @@ export async function openSession(door: BareDoor): Promise<{
     extensions: [],
     signal,
     requestId: "direct",
-    responseHeaders: new Headers(),
+    responseHeaders: new Map(),
   };
   const session = new McpSession(call, {
     services: door.core.mcp,

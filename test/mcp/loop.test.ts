@@ -304,7 +304,7 @@ describe("SB-5 one way into the store", () => {
     for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
     return fields;
   }
-  const OWN = /^(at|created|ctx|msgkey|order|updated|lease|nb|since)$/;
+  const OWN = /^(at|created|ctx|msgkey|order|updated|lease|nb|since|vt)$/;
   const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
   const alike = (record: Record<string, string>) =>
     Object.fromEntries(

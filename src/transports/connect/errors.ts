@@ -136,6 +136,6 @@ export function failure(
   return answer;
 }
 
-export function copyHeaders(from: Headers, to: Headers): void {
+export function copyHeaders(from: Iterable<readonly [string, string]>, to: Headers): void {
   for (const [name, value] of from) to.set(name, value);
 }

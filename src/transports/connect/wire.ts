@@ -16,7 +16,15 @@ const FORMS: readonly (readonly [RegExp, Wire["protocol"], boolean])[] = [
 
 /** Reads a Content-Type; undefined for one that no RPC protocol uses. Parameters such as charset do not matter. */
 export function wireOf(contentType: string | undefined): Wire | undefined {
-  const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (contentType === undefined) return undefined;
+  // What nearly every JSON client sends, spelt out: this is asked of each request of every transport.
+  return contentType === "application/json" ? CONNECT_JSON : readWire(contentType);
+}
+
+const CONNECT_JSON: Wire = { protocol: "connect", enveloped: false, json: true };
+
+function readWire(contentType: string): Wire | undefined {
+  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   for (const [pattern, protocol, enveloped] of FORMS) {
     const match = pattern.exec(type);
     if (match !== null) return { protocol, enveloped, json: match[1] === "json" };

@@ -4,6 +4,7 @@ import { base64Encode } from "@bufbuild/protobuf/wire";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { errorStatus } from "../../domain/error-details.ts";
 import type { BatonError, ErrorTable } from "../../domain/errors.ts";
+import type { ResponseHeaders } from "../../service/call.ts";
 import { errorHeaders } from "../connect/errors.ts";
 import { STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
@@ -27,7 +28,7 @@ export class GrpcReply {
   }
 
   /** One message and OK, in as few frames as HTTP/2 allows. */
-  unary(headers: Headers, frame: Buffer): void {
+  unary(headers: ResponseHeaders, frame: Buffer): void {
     if (!this.#begin(headers)) return;
     this.#trailers = { "grpc-status": "0" };
     this.#ended = true;
@@ -35,7 +36,7 @@ export class GrpcReply {
   }
 
   /** Begins a stream of messages. */
-  start(headers: Headers): void {
+  start(headers: ResponseHeaders): void {
     this.#begin(headers);
   }
 
@@ -73,7 +74,7 @@ export class GrpcReply {
     });
   }
 
-  #begin(headers: Headers): boolean {
+  #begin(headers: ResponseHeaders): boolean {
     const stream = this.#stream;
     if (stream.destroyed || stream.headersSent) return false;
     const answer: OutgoingHttpHeaders = {

@@ -10,8 +10,9 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence, isWrapperDesc, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.js";
+import { textOf } from "../../domain/encoded.ts";
 import { PLAIN, type PrintOptions } from "./print-options.ts";
 import { plainJson, valueJson } from "./print-value.ts";
 
@@ -27,6 +28,12 @@ const writers = new WeakMap<DescMessage, Write>();
  */
 export function printMessage(desc: DescMessage, message: Message, options: PrintOptions = PLAIN): JsonValue {
   return desc.typeName === "google.protobuf.Struct" ? valueJson(message) : writerOf(desc)(message, options);
+}
+
+/** The same as text. A task from the store is printed once for all who read it. */
+export function printText(desc: DescMessage, message: Message, options: PrintOptions = PLAIN): string {
+  if (options !== PLAIN) return JSON.stringify(printMessage(desc, message, options));
+  return textOf(message, (plain) => JSON.stringify(printMessage(desc, plain)));
 }
 
 function writerOf(desc: DescMessage): Write {
@@ -52,7 +59,8 @@ function writerOf(desc: DescMessage): Write {
 function wellKnown(desc: DescMessage): Write | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":
-      return (value) => withMillis(String(toJson(desc, value as Message)));
+      return (value) =>
+        timestampJson(value as Timestamp) ?? withMillis(String(toJson(desc, value as Message)));
     case "google.protobuf.Value":
     case "google.protobuf.ListValue":
       return (value) => valueJson(value as Message);
@@ -66,6 +74,16 @@ function wellKnown(desc: DescMessage): Write | undefined {
         : undefined;
   }
 }
+
+/** The usual case; undefined leaves ranges and fractions of a millisecond to the runtime. */
+function timestampJson({ seconds, nanos }: Timestamp): string | undefined {
+  const millis = nanos / 1_000_000;
+  if (seconds < 0n || seconds > MAX_SECONDS || !Number.isInteger(millis) || millis < 0) return undefined;
+  return new Date(Number(seconds) * 1000 + millis).toISOString();
+}
+
+/** The end of the year 9999, the last that RFC 3339 can write. */
+const MAX_SECONDS = 253_402_300_799n;
 
 function withMillis(text: string): string {
   return text.includes(".") ? text : text.replace("Z", ".000Z");

@@ -9,7 +9,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { BatonError } from "../../domain/errors.ts";
 import type { ProtocolVersion } from "../../service/call.ts";
-import { printMessage } from "../json/print.ts";
+import { printText } from "../json/print.ts";
 import { printOptionsFor } from "../json/print-options.ts";
 import { readMessage } from "../json/read.ts";
 import { errorObject } from "./errors.ts";
@@ -20,8 +20,8 @@ export interface JsonRpcBinding {
   readonly method: DescMethodUnary | DescMethodServerStreaming;
   /** Throws InvalidParams. */
   readRequest(params: JsonObject): Message;
-  /** Prints a result, or one event of a stream. */
-  printResult(result: Message, request: Message): JsonValue;
+  /** Prints a result, or one event of a stream, as JSON text. */
+  printResult(result: Message, request: Message): string;
   printError(error: BatonError): JsonValue;
 }
 
@@ -44,7 +44,7 @@ function bindingOf(method: DescMethodUnary | DescMethodServerStreaming): JsonRpc
     method,
     readRequest: (params) => readMessage(method.input, params),
     printResult: (result, request) =>
-      printMessage(method.output, result, printOptionsFor(method.input, request)),
+      printText(method.output, result, printOptionsFor(method.input, request)),
     printError: errorObject,
   };
 }

@@ -7,7 +7,7 @@ import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { JSON_TYPE, requireJson } from "../content-type.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
-import { type HttpMeta, requestMeta } from "../request-meta.ts";
+import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
@@ -43,20 +43,23 @@ const METHODS = ["POST", "OPTIONS"];
 export function createJsonRpcHandler(options: JsonRpcOptions): HttpHandler {
   const bindings = new Map([...bindingsOf(options.service), ...(options.moreBindings ?? [])]);
   const server = new JsonRpcServer(options, bindings);
-  return async (request, response) => {
+  return (request, response) => {
     const target = parseTarget(request.url ?? "/");
-    const [tenant, ...more] = target.segments;
-    if (more.length > 0 || (tenant !== undefined && options.reserved.has(tenant))) return false;
-    await server.serve(request, response, target);
-    return true;
+    const [tenant] = target.segments;
+    if (target.segments.length > 1 || (tenant !== undefined && options.reserved.has(tenant))) return false;
+    return server.serve(request, response, target).then(taken);
   };
+}
+
+function taken(): true {
+  return true;
 }
 
 /** One request and where its answer goes. */
 interface Exchange {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
-  readonly meta: HttpMeta;
+  readonly meta: OpenHttpMeta;
 }
 
 class JsonRpcServer {
@@ -70,7 +73,8 @@ class JsonRpcServer {
 
   async serve(request: HttpRequest, response: HttpResponse, target: Target): Promise<void> {
     const base = { transport: "jsonrpc", form: "1.0", target } as const;
-    let exchange: Exchange = { request, response, meta: requestMeta(request, response, base) };
+    const meta = requestMeta(request, response, base);
+    const exchange: Exchange = { request, response, meta };
     try {
       if (request.method === "OPTIONS") {
         respond(request, response, { status: 204, headers: [allowHeader(METHODS)] });
@@ -78,10 +82,7 @@ class JsonRpcServer {
       }
       if (request.method !== "POST") throw new BatonError("MethodNotAllowed", "JSON-RPC is POST only");
       const [tenant] = target.segments;
-      if (tenant !== undefined) {
-        exchange = { ...exchange, meta: { ...exchange.meta, pathTenant: decodeSegment(tenant) } };
-      }
-      const { meta } = exchange;
+      if (tenant !== undefined) meta.pathTenant = decodeSegment(tenant);
       const caller = await this.#options.dispatcher.authenticate(meta);
       requireJson(meta.header("content-type"), meta.header("content-encoding"));
       const text = await readBody(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
@@ -96,8 +97,8 @@ class JsonRpcServer {
     const binding = frame.method === undefined ? undefined : this.#bindings.get(frame.method);
     try {
       if (frame.method !== undefined) {
-        const form = binding?.form ?? formOf(frame.method);
-        this.#options.dispatcher.checkVersion({ ...exchange.meta, form }, caller);
+        exchange.meta.form = binding?.form ?? formOf(frame.method);
+        this.#options.dispatcher.checkVersion(exchange.meta, caller);
       }
       if ("error" in frame) throw frame.error;
       if (binding === undefined) throw new BatonError("MethodNotFound", "there is no such method");
@@ -108,9 +109,8 @@ class JsonRpcServer {
   }
 
   async #call(exchange: Exchange, frame: Frame, binding: JsonRpcBinding, caller: Caller): Promise<void> {
-    const { request, response } = exchange;
+    const { request, response, meta } = exchange;
     const { dispatcher, sse = DEFAULT_SSE } = this.#options;
-    const meta = { ...exchange.meta, form: binding.form };
     const message = binding.readRequest(frame.params);
     const { method } = binding;
     if (method.methodKind === "server_streaming") {

@@ -45,13 +45,12 @@ const METHODS = ["POST", "GET", "DELETE"];
 
 export function createMcpHandler(options: McpOptions): HttpHandler {
   const door = new McpDoor(options);
-  return async (request, response) => {
+  return (request, response) => {
     const target = parseTarget(request.url ?? "/");
-    const [first, agent, ...more] = target.segments;
-    if (first !== "mcp" || more.length > 0) return false;
+    const [first, agent] = target.segments;
+    if (first !== "mcp" || target.segments.length > 2) return false;
     const meta = requestMeta(request, response, { transport: "mcp", form: "1.0", target });
-    await door.serve({ request, response, meta, agent });
-    return true;
+    return door.serve({ request, response, meta, agent }).then(() => true);
   };
 }
 
@@ -218,7 +217,7 @@ function callOf(meta: HttpMeta, caller: Caller): Call {
     extensions: [],
     signal: meta.signal,
     requestId: meta.requestId,
-    responseHeaders: new Headers(),
+    responseHeaders: new Map(),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
 }

@@ -6,14 +6,13 @@ import {
   type DescService,
   getOption,
   type JsonObject,
-  type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import type { BatonError, ErrorTable } from "../../domain/errors.ts";
 import type { ProtocolVersion } from "../../service/call.ts";
-import { printMessage } from "../json/print.ts";
+import { printText } from "../json/print.ts";
 import { printOptionsFor } from "../json/print-options.ts";
 import { readMessage } from "../json/read.ts";
 import { aliasesOf } from "./aliases.ts";
@@ -31,7 +30,7 @@ export interface RestBinding {
   /** Throws InvalidParams. */
   readRequest(json: JsonObject): Message;
   /** Prints a result, or one event of a stream. */
-  printResult(result: Message, request: Message): JsonValue;
+  printResult(result: Message, request: Message): string;
   printError(error: BatonError, edition: ErrorTable): RestError;
 }
 
@@ -102,7 +101,7 @@ function bindingOf(method: Method): RestBinding {
     method,
     readRequest: (json) => readMessage(method.input, json),
     printResult: (result, request) =>
-      printMessage(method.output, result, printOptionsFor(method.input, request)),
+      printText(method.output, result, printOptionsFor(method.input, request)),
     printError: restError,
   };
 }

@@ -7,7 +7,7 @@ import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { jsonTypeFor, requireJson } from "../content-type.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
-import { type HttpMeta, requestMeta } from "../request-meta.ts";
+import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
@@ -36,21 +36,23 @@ export function createRestHandler(options: RestOptions): HttpHandler {
   const routes = [...routesOf(options.service), ...(options.moreRoutes ?? [])];
   const router = new Router(routes, options.reserved);
   const server = new RestServer(options);
-  return async (request, response) => {
+  return (request, response) => {
     const target = parseTarget(request.url ?? "/");
     const path = router.match(target.segments);
-    if (path === undefined) return false;
-    await server.serve(request, response, target, path);
-    return true;
+    return path === undefined ? false : server.serve(request, response, target, path).then(taken);
   };
+}
+
+function taken(): true {
+  return true;
 }
 
 /** One request and where its answer goes. */
 interface Exchange {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
-  readonly meta: HttpMeta;
-  readonly caller?: Caller;
+  readonly meta: OpenHttpMeta;
+  caller?: Caller;
 }
 
 class RestServer {
@@ -75,7 +77,7 @@ class RestServer {
       ? path.byMethod.get(request.method === "HEAD" ? "GET" : (request.method ?? ""))
       : undefined;
     const form = match?.route.binding.form ?? "1.0";
-    let exchange: Exchange = {
+    const exchange: Exchange = {
       request,
       response,
       meta: requestMeta(request, response, { transport: "rest", form, target }),
@@ -85,10 +87,10 @@ class RestServer {
         response.setHeader(...allowHeader(methods));
         throw new BatonError("MethodNotAllowed", "the path does not have this method");
       }
-      exchange = withTenant(exchange, match);
+      noteTenant(exchange.meta, match);
       const caller = await this.#options.dispatcher.authenticate(exchange.meta);
-      exchange = { ...exchange, caller };
-      this.#options.dispatcher.checkVersion(exchange.meta, exchange.caller);
+      exchange.caller = caller;
+      this.#options.dispatcher.checkVersion(exchange.meta, caller);
       const body = match.route.body === "" ? "" : await this.#body(exchange);
       await this.#call(exchange, match.route.binding, requestJson(match, target.query, body), caller);
     } catch (thrown) {
@@ -123,7 +125,7 @@ class RestServer {
       status: 200,
       headers: result.headers,
       contentType: jsonType(meta),
-      body: JSON.stringify(binding.printResult(result.message, message)),
+      body: binding.printResult(result.message, message),
     });
   }
 
@@ -137,7 +139,7 @@ class RestServer {
   ): AsyncGenerator<SseEvent> {
     try {
       for await (const { message, id } of items) {
-        const data = JSON.stringify(binding.printResult(message, request));
+        const data = binding.printResult(message, request);
         yield { data, ...(id === undefined ? {} : { id }) };
       }
     } catch (thrown) {
@@ -177,8 +179,7 @@ function methodsOf({ byMethod }: PathMatch<RestRoute>): string[] {
     : [...methods, "HEAD"];
 }
 
-function withTenant(exchange: Exchange, { captures }: RouteMatch<RestRoute>): Exchange {
+function noteTenant(meta: OpenHttpMeta, { captures }: RouteMatch<RestRoute>): void {
   const tenant = captures.find(({ field }) => field === "tenant");
-  if (tenant === undefined) return exchange;
-  return { ...exchange, meta: { ...exchange.meta, pathTenant: tenant.raw.map(decodeSegment).join("/") } };
+  if (tenant !== undefined) meta.pathTenant = tenant.raw.map(decodeSegment).join("/");
 }

@@ -1,4 +1,4 @@
-import { type Capture, compareTemplates, matchTemplate, type Template } from "./template.ts";
+import { type Capture, canHold, compareTemplates, matchTemplate, type Template } from "./template.ts";
 
 /** What the router needs to know of a route. */
 export interface Routable {
@@ -32,12 +32,16 @@ export function fixedFirstSegments(templates: Iterable<Template>): Set<string> {
   return names;
 }
 
+const MAX_INDEXED = 8;
+
 /**
  * Finds routes by raw path: percent-encoded characters are data and never structure, so `%2F` does not split a segment
  * and `%3A` does not start a verb.
  */
 export class Router<R extends Routable> {
+  /** In the order of matching; by verb and number of segments, as far as they have been asked for. */
   readonly #routes: readonly R[];
+  readonly #candidates = new Map<string, readonly R[]>();
   readonly #verbs: ReadonlySet<string>;
   readonly #reserved: ReadonlySet<string>;
 
@@ -52,20 +56,27 @@ export class Router<R extends Routable> {
   match(segments: readonly string[]): PathMatch<R> | undefined {
     const { verb, path } = this.#split(segments);
     const byMethod = new Map<string, RouteMatch<R>>();
-    for (const route of this.#routes) {
-      if (route.template.verb !== verb || byMethod.has(route.httpMethod)) continue;
-      const [first] = segments;
-      if (
-        route.template.matchers[0]?.kind !== "literal" &&
-        first !== undefined &&
-        this.#reserved.has(first)
-      ) {
-        continue;
-      }
+    const [first] = segments;
+    const isReserved = first !== undefined && this.#reserved.has(first);
+    for (const route of this.#candidatesOf(verb, path.length)) {
+      if (byMethod.has(route.httpMethod)) continue;
+      if (isReserved && route.template.matchers[0]?.kind !== "literal") continue;
       const captures = matchTemplate(route.template, path);
       if (captures !== undefined) byMethod.set(route.httpMethod, { route, captures });
     }
     return byMethod.size === 0 ? undefined : { byMethod };
+  }
+
+  #candidatesOf(verb: string | undefined, count: number): readonly R[] {
+    // Longer paths are rare and may be of any length, so what is kept for them is one list.
+    const key = `${Math.min(count, MAX_INDEXED)}:${verb ?? ""}`;
+    const known = this.#candidates.get(key);
+    if (known !== undefined) return known;
+    const found = this.#routes.filter(({ template }) => {
+      return template.verb === verb && (count >= MAX_INDEXED || canHold(template, count));
+    });
+    this.#candidates.set(key, found);
+    return found;
   }
 
   /**

@@ -54,6 +54,11 @@ function matcherOf(piece: string): Matcher {
   return piece === "**" ? { kind: "rest" } : { kind: "literal", text: piece };
 }
 
+/** Whether paths of so many segments can match. */
+export function canHold({ matchers }: Template, segments: number): boolean {
+  return matchers.at(-1)?.kind === "rest" ? segments >= matchers.length - 1 : segments === matchers.length;
+}
+
 /**
  * Matches raw segments, without their verb. A single segment is never empty, so `/tasks/` and `/tasks/:cancel` have no
  * id (A2A-123).

@@ -151,7 +151,7 @@ describe("JSON-RPC params of push registrations", () => {
       pushNotificationConfig: { id: "c", url, authentication: { schemes: ["Bearer"] } },
     };
     const print = (method: string, result: object) =>
-      bindings.get(method)?.printResult(result as never, {} as never);
+      JSON.parse(bindings.get(method)?.printResult(result as never, {} as never) ?? "");
     expect(print("tasks/pushNotificationConfig/set", config)).toEqual(nested);
     const old = {
       name: "tasks/t1/pushNotificationConfigs/c",

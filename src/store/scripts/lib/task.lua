@@ -57,9 +57,11 @@ local function drop(t, ...)
   end
 end
 
--- Writes the collected changes and counts the version up: once per script and record, at its end.
+-- Writes the collected changes and counts the version up: once per script and record, at its end. A version is told by
+-- its time too: a server that lost its newest writes in a failover counts those after them like the lost ones.
 local function save(t)
   put(t, 'v', (tonumber(t.v) or 0) + 1)
+  put(t, 'vt', string.format('%.0f', now_us))
   local set, del = {}, {}
   for name in pairs(t.touched) do
     if t[name] == nil then

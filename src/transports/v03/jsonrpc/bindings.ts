@@ -48,7 +48,7 @@ function binding<M extends Method>({ method, read, print, names }: Translation<M
     method,
     readRequest: read,
     // The dispatcher answers with the output of the method that it was called with.
-    printResult: (result) => print(result as MessageShape<M["output"]>),
+    printResult: (result) => JSON.stringify(print(result as MessageShape<M["output"]>)),
     printError: (error) => legacyError(error, names),
   };
 }

@@ -25,7 +25,7 @@ function bindingOf(method: Method): RestBinding {
     form: "0.3",
     method,
     readRequest: (json) => readMessage(method.input, prepare(json)),
-    printResult: (result) => printMessage(method.output, result),
+    printResult: (result) => JSON.stringify(printMessage(method.output, result)),
     printError: legacyRestError,
   };
 }
