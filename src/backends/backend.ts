@@ -1,6 +1,7 @@
 import type { Message, SendMessageRequest } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentConfig } from "../config/schema.ts";
 import type { Caller } from "../domain/caller.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 import type { PushRegistration } from "../store/push-configs.ts";
 import type { TaskSnapshot } from "../store/tasks.ts";
 
@@ -21,6 +22,8 @@ export interface StartInput {
   readonly historyLength: number;
   /** Checked push config, to be stored in the same unit as the task's first event (A2A-40); absent: none. */
   readonly push?: PushRegistration;
+  /** What the work goes on from, in a trace; absent: nothing. */
+  readonly trace?: TraceContext;
 }
 
 /** A message to a task that exists. */

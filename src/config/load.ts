@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
 import { type Environment, KEY_VARIABLES } from "./environment.ts";
+import { otelSettings } from "./otel-environment.ts";
 import { type Config, configSchema, RESERVED_AGENT_NAMES } from "./schema.ts";
 
 /** The configuration cannot be used; `problems` has one line per fault, each starting with the key. */
@@ -55,6 +56,9 @@ export function readConfig(file: string | undefined, environment: Environment): 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { file: path, problems: error.problems, sections: new Set() };
+  }
+  for (const [key, value] of Object.entries(otelSettings(environment))) {
+    assign(document, ["telemetry", "traces", key], value ?? undefined);
   }
   const problems = [...unread];
   const sections = new Set<string>();

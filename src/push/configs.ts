@@ -3,6 +3,7 @@ import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Config } from "../config/schema.ts";
 import type { Caller } from "../domain/caller.ts";
 import { BatonError, type FieldViolation, invalidParams } from "../domain/errors.ts";
+import { isTraceparent } from "../domain/trace-context.ts";
 import {
   type EgressClient,
   type EgressDecision,
@@ -14,7 +15,6 @@ import type { PushConfigRecord, PushRegistration, PushVersion } from "../store/p
 import type { TokenBuckets } from "../store/token-buckets.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { PushMetrics } from "./metrics.ts";
-import { isTraceparent } from "./request.ts";
 import type { PushSecret, SecretBox } from "./secret-box.ts";
 
 export interface RegistrationInput {

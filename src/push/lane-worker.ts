@@ -1,4 +1,5 @@
 import type { Config } from "../config/schema.ts";
+import { traceHeadersOf } from "../domain/trace-context.ts";
 import type { EgressClient } from "../egress/index.ts";
 import type {
   Admission,
@@ -9,7 +10,9 @@ import type {
   PushLaneStore,
   Settlement,
 } from "../store/push-lanes.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import { attemptNote } from "./attempt-note.ts";
+import { startAttemptSpan } from "./attempt-span.ts";
 import { type RetryPolicy, retryDelay } from "./backoff.ts";
 import { secretBinding } from "./configs.ts";
 import type { PushContent } from "./content.ts";
@@ -32,6 +35,8 @@ export interface LaneWorkerOptions {
   readonly log: PushLog;
   /** What the pushes of an agent carry. */
   contentOf(agent: string): PushContent;
+  /** Makes a span of each attempt; absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Unique in the deployment; fences lanes against other processes. */
   readonly holder: string;
 }
@@ -162,7 +167,7 @@ export class LaneWorker {
       }
       const failuresBefore = admission.kind === "go" ? admission.failures : 0;
       const started = performance.now();
-      const outcome = await this.#post(head, request, signal);
+      const outcome = await this.#post(agent, head, request, signal);
       const durationMs = Math.round(performance.now() - started);
       result = resultOf(outcome);
       await this.#tellBreaker(head, outcome, failuresBefore);
@@ -172,7 +177,21 @@ export class LaneWorker {
     }
   }
 
-  async #post(head: LaneHead, request: PushRequest, signal: AbortSignal): Promise<AttemptOutcome> {
+  async #post(
+    agent: string,
+    head: LaneHead,
+    request: PushRequest,
+    signal: AbortSignal,
+  ): Promise<AttemptOutcome> {
+    const attempt = startAttemptSpan(this.#options.tracer, agent, head);
+    if (attempt === undefined) return this.#send(head, request, signal);
+    const headers = { ...request.headers, ...traceHeadersOf(attempt.context) };
+    const outcome = await this.#send(head, { ...request, headers }, signal);
+    attempt.end(outcome);
+    return outcome;
+  }
+
+  async #send(head: LaneHead, request: PushRequest, signal: AbortSignal): Promise<AttemptOutcome> {
     const timeouts = { totalMs: this.#timeoutMs, headersMs: this.#timeoutMs };
     try {
       const answer = await this.#options.egress.post({ url: head.config.url, ...request, signal, timeouts });

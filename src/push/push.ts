@@ -18,6 +18,7 @@ import { PushConfigStore } from "../store/push-configs.ts";
 import { PushDeadLetterStore } from "../store/push-dead-letters.ts";
 import { type LaneTurn, PushLaneStore } from "../store/push-lanes.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import { PushRegistrar } from "./configs.ts";
 import { DecisionLog, type PushLog, SILENT } from "./decision-log.ts";
 import { WAITERS_PER_SLOT } from "./destinations.ts";
@@ -40,6 +41,8 @@ export interface PushOptions {
   /** Default: the machine's DNS. */
   readonly resolver?: EgressResolver;
   readonly log?: PushLog;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Push {
@@ -115,6 +118,7 @@ export function createPush(options: PushOptions): Push {
     metrics,
     decisions,
     log,
+    tracer: options.tracer,
     contentOf: (agent) => config.agents[agent]?.pushContent ?? "references",
     holder: randomUUID(),
   });

@@ -6,6 +6,7 @@ import {
   type Task,
   TaskSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type TraceContext, traceContextOf, traceHeadersOf, traceIdOf } from "../domain/trace-context.ts";
 import type { PushVersion } from "../store/push-configs.ts";
 import type { LaneHead } from "../store/push-lanes.ts";
 import { type PushContent, referencesOf, taskReferencesOf } from "./content.ts";
@@ -47,7 +48,7 @@ export function pushRequest(
     [PUSH_HEADER.sequence]: String(head.seq),
     [PUSH_HEADER.id]: notificationId(head.taskId, head.seq),
     [PUSH_HEADER.attempt]: String(head.attempts + 1),
-    traceparent: traceparent(head.config.trace),
+    ...traceHeadersOf(ownPlace(head)),
     ...credentialHeaders(head, secret),
   };
   const body =
@@ -93,12 +94,20 @@ function taskBody(head: LaneHead, printers: BodyPrinters, content: PushContent):
   return printers.task03(content === "full" ? task : taskReferencesOf(task));
 }
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/;
+/**
+ * A span of our own, in the trace that the push belongs to: that of its task, else that of the call that registered the
+ * config, else a new one. Where spans are recorded, that of the attempt takes its place.
+ */
+function ownPlace(head: LaneHead): TraceContext {
+  const known = pushParent(head);
+  const span = randomHex(8);
+  if (known === undefined) return { traceparent: `00-${randomHex(16)}-${span}-00` };
+  return { ...known, traceparent: `00-${traceIdOf(known)}-${span}${known.traceparent.slice(52)}` };
+}
 
-/** Whether a text is a W3C trace context that may be kept and sent on. */
-export function isTraceparent(text: string): boolean {
-  const trace = TRACEPARENT.exec(text)?.[1];
-  return trace !== undefined && !/^0+$/.test(trace);
+/** What the attempts of a push are below; undefined: nothing. */
+export function pushParent({ trace, config }: LaneHead): TraceContext | undefined {
+  return trace?.parent ?? traceContextOf(config.trace);
 }
 
 const POOL_BYTES = 4096;
@@ -113,10 +122,4 @@ function randomHex(bytes: number): string {
   }
   used += bytes;
   return pool.toString("hex", used - bytes, used);
-}
-
-/** A span of our own in the trace of the call that registered the config, or in a new one. */
-function traceparent(registered: string | undefined): string {
-  const [, trace, flags] = TRACEPARENT.exec(registered ?? "") ?? [];
-  return `00-${trace ?? randomHex(16)}-${randomHex(8)}-${flags ?? "00"}`;
 }

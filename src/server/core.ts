@@ -29,6 +29,7 @@ import { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import type { CallObserver } from "../telemetry/calls.ts";
 import type { SweepRound } from "../telemetry/metrics.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import type { McpServices } from "../transports/mcp/services.ts";
 import { createV03Service } from "../transports/v03/grpc/service.ts";
@@ -52,6 +53,8 @@ export interface CoreOptions {
   /** Told of calls and of housekeeping. */
   readonly observe?: CallObserver | undefined;
   readonly onSweep?: ((round: SweepRound) => void) | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Core {
@@ -121,6 +124,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     errorTable: (name) => agents.get(name).config.errorTable,
     extensions: (name) => cardExtensions(agents.get(name).config, { push: push !== undefined }),
     observe: options.observe,
+    tracer: options.tracer,
   });
   const streamBuffer = config.streams.buffer;
   const tokenSecret = await pageTokenSecret(redis);
@@ -176,6 +180,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     dispatcher,
     onChanged: (id) => authenticator.forget(id),
     onError: options.onError,
+    tracer: options.tracer,
   });
 
   const audit = new AdminAuditStore(redis);
@@ -194,6 +199,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onEnded: ended,
     onError: options.onError,
     observe: options.observe,
+    tracer: options.tracer,
   });
   const { adminDispatcher } = onboarding;
   registerOperations(adminDispatcher, {

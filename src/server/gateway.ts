@@ -33,6 +33,7 @@ import { isPersistent, openRedisSource } from "./redis-source.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 import { createMetricsHandler, createTelemetry } from "./telemetry.ts";
 import { readTlsFiles } from "./tls-files.ts";
+import { FLUSH_MS, openTracer } from "./tracing.ts";
 import { programVersion } from "./version.ts";
 
 export interface GatewayOptions {
@@ -72,6 +73,9 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
   const tls = checkedTls(config);
   try {
     const adminToken = await resolveAdminToken(config);
+    const tracer = await openTracer(config, log);
+    // Undone last: what is still to happen makes spans.
+    if (tracer !== undefined) undo.push(() => tracer.stop(FLUSH_MS));
     const source = await openRedisSource(config, (line) => log?.info({}, line));
     undo.push(() => source.stop());
     const onError = (error: unknown) => log?.error({ err: error }, "background work failed");
@@ -99,6 +103,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
             box,
             printers: pushPrinters,
             ownListeners: () => ownListeners,
+            tracer,
             ...(log === undefined ? {} : { log }),
           });
     if (push !== undefined) undo.push(() => push.stop());
@@ -125,6 +130,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       onError,
       observe,
       onSweep,
+      tracer,
     });
     undo.push(() => core.stop());
     for (const exception of core.exceptions) log?.warn({}, exception);

@@ -14,6 +14,7 @@ import type { QueueBells } from "../store/queue-bell.ts";
 import { RingGate } from "../store/ring-gate.ts";
 import type { TaskStore } from "../store/tasks.ts";
 import type { TodoStore } from "../store/todos.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import type { McpServices } from "../transports/mcp/services.ts";
 
 /** Hands the MCP door what the other bindings stand on. */
@@ -33,10 +34,12 @@ export function createMcpServices(parts: {
   /** Told of an endpoint that changed. */
   onChanged(endpointId: string): void;
   onError(error: unknown): void;
+  readonly tracer: Tracer | undefined;
 }): McpServices {
   const { todos, tasks, agents } = parts;
   return {
     worker: parts.worker,
+    tracer: parts.tracer,
     createFor: createCreateFor({ agents, backend: parts.backend, todos }),
     leases: createDefaultLeases({
       endpoints: parts.endpoints,

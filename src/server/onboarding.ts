@@ -21,6 +21,7 @@ import { PushConfigStore } from "../store/push-configs.ts";
 import type { TodoStore } from "../store/todos.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import type { CallObserver } from "../telemetry/calls.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import { createFriendRequestHandler } from "../transports/friend-requests.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 
@@ -40,6 +41,7 @@ export interface OnboardingOptions {
   onEnded(endpointId: string, notice: EndNotice): void;
   onError(error: unknown): void;
   readonly observe?: CallObserver | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Onboarding {
@@ -78,6 +80,7 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     strictVersions: false,
     around: createJournal(options.audit, onError),
     observe: options.observe,
+    tracer: options.tracer,
   });
   adminDispatcher.register(
     EndpointService,

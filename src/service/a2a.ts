@@ -81,7 +81,11 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       };
       const snapshot = isReply
         ? await agent.backend.reply(input)
-        : await agent.backend.start({ ...input, contextId: message.contextId || randomUUID() });
+        : await agent.backend.start({
+            ...input,
+            contextId: message.contextId || randomUUID(),
+            ...(call.trace === undefined ? {} : { trace: call.trace }),
+          });
       if (subscription !== undefined && snapshot.task.id !== taskId) {
         // The id was not known before: what happened until now is in a snapshot that is read after subscribing.
         subscription.close();

@@ -9,6 +9,7 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/caller.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 
 export type TransportName = "grpc" | "grpc-web" | "connect" | "jsonrpc" | "rest" | "mcp";
 
@@ -31,6 +32,8 @@ export interface RequestMeta {
   readonly signal: AbortSignal;
   /** The client's deadline in milliseconds since the epoch; absent: none. */
   readonly deadlineAt?: number;
+  /** Template of the path, where the transport has them. */
+  readonly route?: string;
   /** Chosen by the transport, so that answers to requests that reach no handler carry it too; absent: made on dispatch. */
   readonly requestId?: string;
 }
@@ -48,8 +51,8 @@ export interface Call {
   readonly deadlineAt?: number;
   /** Correlates the answer, the logs and the trace; sent as `x-request-id`. */
   readonly requestId: string;
-  /** W3C trace context of the request; absent: none. */
-  readonly traceparent?: string;
+  /** What goes on from here is below this: our span of the call where it is traced, else what the request named. */
+  readonly trace?: TraceContext;
   /** The client's position in the task log, for a resumed stream; absent: from now. */
   readonly lastEventId?: string;
   /** Headers (HTTP) or leading metadata (gRPC) of the answer. Set before the first message of a stream. */

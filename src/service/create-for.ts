@@ -62,6 +62,7 @@ export function createCreateFor(options: CreateForOptions): CreateFor {
       message,
       request,
       historyLength: 0,
+      ...(call.trace === undefined ? {} : { trace: call.trace }),
     });
     const found = await todos.read(call.agent, snapshot.task.id, call.caller.queues, 0);
     if (found === undefined) throw new BatonError("NotFound", "todo not found");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Caller } from "../domain/caller.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 import type { Call, ProtocolVersion, RequestMeta, ResponseHeaders, TransportName } from "./call.ts";
 import { declaredExtensions } from "./extensions.ts";
 
@@ -15,13 +16,19 @@ export class DispatchedCall implements Call {
   readonly requestId: string;
   readonly responseHeaders: ResponseHeaders = new Map();
   readonly deadlineAt?: number;
-  readonly traceparent?: string;
+  readonly trace?: TraceContext;
   readonly lastEventId?: string;
   /** Those that the client declared, until the Dispatcher has compared them with those that the agent has. */
   extensions: readonly string[];
   readonly #meta: RequestMeta;
 
-  constructor(meta: RequestMeta, caller: Caller, agent: string, version: ProtocolVersion) {
+  constructor(
+    meta: RequestMeta,
+    caller: Caller,
+    agent: string,
+    version: ProtocolVersion,
+    trace: TraceContext | undefined,
+  ) {
     this.caller = caller;
     this.agent = agent;
     this.version = version;
@@ -31,10 +38,9 @@ export class DispatchedCall implements Call {
     this.responseHeaders.set("x-request-id", this.requestId);
     this.#meta = meta;
     const lastEventId = meta.header("a2a-last-event-id")?.trim() || meta.header("last-event-id")?.trim();
-    const traceparent = meta.header("traceparent");
     if (meta.deadlineAt !== undefined) this.deadlineAt = meta.deadlineAt;
     if (lastEventId) this.lastEventId = lastEventId;
-    if (traceparent !== undefined) this.traceparent = traceparent;
+    if (trace !== undefined) this.trace = trace;
   }
 
   get signal(): AbortSignal {

@@ -17,6 +17,8 @@ import {
 import { unreadableViolations } from "../domain/readable-fields.ts";
 import { requiredFieldViolations } from "../domain/required-fields.ts";
 import { type CallObserver, UNKNOWN_METHOD } from "../telemetry/calls.ts";
+import { runInSpan } from "../telemetry/tracing/active.ts";
+import type { Tracer } from "../telemetry/tracing/span.ts";
 import type {
   Call,
   Handlers,
@@ -30,7 +32,7 @@ import type {
 import { DispatchedCall } from "./dispatched-call.ts";
 import { activatedExtensions, echoExtensions, type OfferedExtension } from "./extensions.ts";
 import { type Negotiation, negotiate } from "./negotiation-log.ts";
-import { ObservedCall } from "./observed-call.ts";
+import { ObservedCall, tracedBy } from "./observed-call.ts";
 import { StartedStream } from "./started-stream.ts";
 import { negotiateVersion } from "./version.ts";
 
@@ -61,6 +63,8 @@ export interface DispatcherOptions {
   readonly around?: AroundCall | undefined;
   /** Told of each call when it has ended; absent: nothing is measured. */
   readonly observe?: CallObserver | undefined;
+  /** Makes a span of each call; absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const NONE: readonly FieldViolation[] = [];
@@ -129,7 +133,7 @@ export class Dispatcher {
   async authenticate(meta: RequestMeta): Promise<Caller> {
     const { authenticate, observe } = this.#options;
     if (observe === undefined) return authenticate(meta);
-    const observed = new ObservedCall(observe, meta, { method: UNKNOWN_METHOD, stream: false });
+    const observed = new ObservedCall({ observe }, meta, { method: UNKNOWN_METHOD, stream: false });
     try {
       return await authenticate(meta);
     } catch (thrown) {
@@ -172,15 +176,26 @@ export class Dispatcher {
     return negotiate(meta, caller.id, { versions, strict, onOutcome });
   }
 
-  async unary<M extends DescMethodUnary>(
+  unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,
     meta: RequestMeta,
     caller?: Caller,
   ): Promise<UnaryResult<MessageShape<M["output"]>>> {
     const observed = this.#observe(method, meta, caller);
+    const work = () => this.#unary(method, request, meta, caller, observed);
+    return observed?.span === undefined ? work() : runInSpan(observed.span, work);
+  }
+
+  async #unary<M extends DescMethodUnary>(
+    method: M,
+    request: MessageShape<M["input"]>,
+    meta: RequestMeta,
+    caller: Caller | undefined,
+    observed: ObservedCall | undefined,
+  ): Promise<UnaryResult<MessageShape<M["output"]>>> {
     const handle = async (known?: Caller) => {
-      const call = await this.#prepare(method, request, meta, known);
+      const call = await this.#prepare(method, request, meta, known, observed);
       observed?.prepared(call);
       const handler = this.#handler(method) as UnaryHandler<M>;
       return { message: await handler(request, call), headers: call.responseHeaders };
@@ -207,15 +222,26 @@ export class Dispatcher {
    * Starts a stream and waits for its first item, so that an early failure is an ordinary error of the call (A2A-80,
    * A2A-139). Errors after that are thrown by the returned iterable, as BatonError.
    */
-  async stream<M extends DescMethodServerStreaming>(
+  stream<M extends DescMethodServerStreaming>(
     method: M,
     request: MessageShape<M["input"]>,
     meta: RequestMeta,
     caller?: Caller,
   ): Promise<StreamResult<MessageShape<M["output"]>>> {
     const observed = this.#observe(method, meta, caller);
+    const work = () => this.#stream(method, request, meta, caller, observed);
+    return observed?.span === undefined ? work() : runInSpan(observed.span, work);
+  }
+
+  async #stream<M extends DescMethodServerStreaming>(
+    method: M,
+    request: MessageShape<M["input"]>,
+    meta: RequestMeta,
+    caller: Caller | undefined,
+    observed: ObservedCall | undefined,
+  ): Promise<StreamResult<MessageShape<M["output"]>>> {
     try {
-      const call = await this.#prepare(method, request, meta, caller);
+      const call = await this.#prepare(method, request, meta, caller, observed);
       observed?.prepared(call);
       const handler = this.#handler(method) as StreamHandler<M>;
       const produced = handler(request, call)[Symbol.asyncIterator]();
@@ -231,10 +257,11 @@ export class Dispatcher {
   }
 
   #observe(method: DescMethod, meta: RequestMeta, caller: Caller | undefined): ObservedCall | undefined {
-    const { observe } = this.#options;
-    if (observe === undefined) return undefined;
+    const { observe, tracer } = this.#options;
+    if (observe === undefined && tracer === undefined) return undefined;
     const name = `${method.parent.typeName}/${method.name}`;
-    return new ObservedCall(observe, meta, { method: name, stream: method.methodKind !== "unary", caller });
+    const stream = method.methodKind !== "unary";
+    return new ObservedCall(this.#options, meta, { method: name, stream, caller });
   }
 
   #handler(method: DescMethod): unknown {
@@ -244,13 +271,20 @@ export class Dispatcher {
     return handler;
   }
 
-  async #prepare(method: DescMethod, request: Message, meta: RequestMeta, known?: Caller): Promise<Call> {
+  async #prepare(
+    method: DescMethod,
+    request: Message,
+    meta: RequestMeta,
+    known: Caller | undefined,
+    observed: ObservedCall | undefined,
+  ): Promise<Call> {
     const registration = this.#registrations.get(method.parent.typeName);
     if (registration === undefined) throw new BatonError("MethodNotFound", `unknown method ${method.name}`);
     const caller = known ?? (await this.#options.authenticate(meta));
     const version = registration.a2a ? this.#negotiate(meta, caller) : "1.0";
     const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
-    const call = new DispatchedCall(meta, caller, agent, version);
+    const trace = observed?.span?.context ?? tracedBy(meta);
+    const call = new DispatchedCall(meta, caller, agent, version, trace);
     const admitted = this.#options.admit?.(call, method);
     if (admitted !== undefined) await admitted;
     if (registration.a2a) this.#activate(call);

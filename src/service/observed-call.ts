@@ -1,6 +1,10 @@
 import type { Caller } from "../domain/caller.ts";
 import { BatonError } from "../domain/errors.ts";
+import { type TraceContext, traceContextOf, traceIdOf } from "../domain/trace-context.ts";
 import type { CallObserver, Outcome } from "../telemetry/calls.ts";
+import { runInSpan } from "../telemetry/tracing/active.ts";
+import { endServerSpan, startServerSpan } from "../telemetry/tracing/server-span.ts";
+import type { Tracer, TraceSpan } from "../telemetry/tracing/span.ts";
 import type { Call, RequestMeta } from "./call.ts";
 
 export interface ObservedMethod {
@@ -11,19 +15,31 @@ export interface ObservedMethod {
   readonly caller?: Caller | undefined;
 }
 
-/** Measures one call from its dispatch on, and tells the observer of its end once. */
+/** Who is told of calls; both absent: nobody. */
+export interface Observers {
+  readonly observe?: CallObserver | undefined;
+  readonly tracer?: Tracer | undefined;
+}
+
+/** Measures one call from its dispatch on, and tells the observer of its end once. With a tracer it is a span, too. */
 export class ObservedCall {
-  readonly #observe: CallObserver;
+  /** Absent: the call is not traced. */
+  readonly span: TraceSpan | undefined;
+  readonly #observe: CallObserver | undefined;
   readonly #meta: RequestMeta;
   readonly #method: ObservedMethod;
   readonly #begun = performance.now();
   #call: Call | undefined;
   #ended = false;
 
-  constructor(observe: CallObserver, meta: RequestMeta, method: ObservedMethod) {
+  constructor({ observe, tracer }: Observers, meta: RequestMeta, method: ObservedMethod) {
     this.#observe = observe;
     this.#meta = meta;
     this.#method = method;
+    if (tracer !== undefined) {
+      const { transport, route } = meta;
+      this.span = startServerSpan(tracer, { method: method.method, transport, route }, tracedBy(meta));
+    }
   }
 
   /** Agent, caller and version are known now. */
@@ -37,14 +53,21 @@ export class ObservedCall {
     const { method, stream, caller } = this.#method;
     const { transport, form, requestId = "" } = this.#meta;
     const call = this.#call;
+    const agent = call?.agent ?? caller?.agent ?? "";
+    const id = call?.requestId ?? requestId;
+    if (this.span !== undefined) {
+      endServerSpan(this.span, outcome, { "baton.agent": agent, "baton.request.id": id });
+    }
+    if (this.#observe === undefined) return;
+    const trace = this.span?.context ?? tracedBy(this.#meta);
     this.#observe({
       method,
       stream,
       transport,
-      agent: call?.agent ?? caller?.agent ?? "",
+      agent,
       endpoint: call?.caller.id ?? caller?.id ?? "",
-      requestId: call?.requestId ?? requestId,
-      ...traceOf(this.#meta),
+      requestId: id,
+      ...(trace === undefined ? {} : { trace: traceIdOf(trace) }),
       version: call?.version ?? form,
       outcome,
       ms: performance.now() - this.#begun,
@@ -53,10 +76,13 @@ export class ObservedCall {
 
   /** The same stream; its end, its error or its reader's leaving is the end of the call. */
   watch<T>(producer: AsyncIterator<T>): AsyncIterator<T> {
+    const { span } = this;
+    // A generator goes on for whoever asks it for more: between two items that may be anybody.
+    const next = span === undefined ? () => producer.next() : () => runInSpan(span, () => producer.next());
     return {
       next: async () => {
         try {
-          const result = await producer.next();
+          const result = await next();
           if (result.done === true) this.end(this.#meta.signal.aborted ? "Canceled" : "ok");
           return result;
         } catch (thrown) {
@@ -72,9 +98,8 @@ export class ObservedCall {
   }
 }
 
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
-
-function traceOf(meta: RequestMeta): { readonly trace?: string } {
-  const [, trace] = TRACEPARENT.exec(meta.header("traceparent") ?? "") ?? [];
-  return trace === undefined ? {} : { trace };
+/** What the request says of the trace that it belongs to; undefined where that is nothing, or nothing that can be read. */
+export function tracedBy(meta: Pick<RequestMeta, "header">): TraceContext | undefined {
+  const traceparent = meta.header("traceparent");
+  return traceparent === undefined ? undefined : traceContextOf(traceparent, meta.header("tracestate"));
 }

@@ -65,7 +65,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
   }
 
   function prepare(call: Call, config: TaskPushNotificationConfig, path: string): Promise<PushRegistration> {
-    const { agent, caller, version, signal, traceparent } = call;
+    const { agent, caller, version, signal, trace } = call;
     return offered(call).registrar.prepare({
       agent,
       caller,
@@ -73,7 +73,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
       config,
       path,
       signal,
-      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(trace === undefined ? {} : { traceparent: trace.traceparent }),
     });
   }
 

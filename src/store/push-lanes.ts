@@ -1,3 +1,4 @@
+import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { outboxChannel, pushGoneChannel, pushHostKey } from "./keys.ts";
 import type { PushConfigRecord, PushVersion } from "./push-configs.ts";
@@ -28,6 +29,14 @@ export interface LaneHead {
   /** A place at the receiver's limiter that was reserved for this push. */
   readonly reserved: boolean;
   readonly firstAttemptAt: number | undefined;
+  /** Where it hangs in a trace; absent: the change that caused it belonged to none. */
+  readonly trace: PushTrace | undefined;
+}
+
+export interface PushTrace {
+  readonly parent: TraceContext;
+  /** The change that caused it, where that belongs to another trace than the task. */
+  readonly cause: TraceContext | undefined;
 }
 
 export type LaneState =
@@ -252,7 +261,8 @@ function headOf(rest: readonly Reply[], known: KnownConfig | undefined): [LaneHe
   const [about, config, sealed, bytes] = rest;
   if (!Buffer.isBuffer(bytes) || !Buffer.isBuffer(config))
     throw new Error("unexpected push in the reply of a script");
-  const [seq, committedAt, version, attempts, slot, first, ...taskId] = String(about).split(" ");
+  const [seq, committedAt, form = "", attempts, slot, first, ...taskId] = String(about).split(" ");
+  const [version, ...trace] = form.split(";");
   const same = known?.text.equals(config) ? known : { text: config, record: JSON.parse(String(config)) };
   const head: LaneHead = {
     kind: "head",
@@ -266,8 +276,15 @@ function headOf(rest: readonly Reply[], known: KnownConfig | undefined): [LaneHe
     attempts: Number(attempts),
     reserved: slot === "1",
     firstAttemptAt: first === "0" ? undefined : Number(first),
+    trace: traceOf(trace),
   };
   return [head, same];
+}
+
+/** Reads what push_trace in task.lua wrote. */
+function traceOf([traceparent, cause, ...state]: readonly string[]): PushTrace | undefined {
+  const parent = traceContextOf(traceparent, state.join(";"));
+  return parent && { parent, cause: traceContextOf(cause) };
 }
 
 function laneOf(ref: string, reply: Reply | undefined): LaneView {

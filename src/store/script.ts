@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { TASK_STATE_OF, TRANSITIONS } from "../domain/todo.ts";
+import { activeSpan, inChildSpan } from "../telemetry/tracing/active.ts";
+import type { SpanOptions } from "../telemetry/tracing/span.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 
@@ -14,6 +16,7 @@ interface Script {
   readonly text: string;
   readonly sha: string;
   readonly args: readonly string[];
+  readonly span: SpanOptions;
 }
 
 const folder = new URL("./scripts/", import.meta.url);
@@ -36,23 +39,31 @@ function directive(source: string, name: string): readonly string[] {
   return line.split(" ").filter((word) => word !== "");
 }
 
-function loadScript(file: string): Script {
+/** ARGV[1] of every script is the `traceparent` of what runs it, or empty; the named arguments follow. */
+function loadScript(name: string): Script {
+  const file = `${name}.lua`;
   const source = readFileSync(new URL(file, folder), "utf8");
   const args = directive(source, "args");
-  const named = args.map((arg, index) => `${arg}=ARGV[${index + 1}]`).join(",");
+  const named = args.map((arg, index) => `${arg}=ARGV[${index + 2}]`).join(",");
   const includes = directive(source, "include").map((name) =>
     readFileSync(new URL(`lib/${name}.lua`, folder), "utf8"),
   );
-  const text = [PRELUDE, `local A = {${named}}`, `local ARGS = ${args.length}`, ...includes, source].join(
-    "\n",
-  );
-  return { text, sha: createHash("sha1").update(text).digest("hex"), args };
+  const given = ["local TRACE = ARGV[1]", `local A = {${named}}`, `local ARGS = ${args.length + 1}`];
+  const text = [PRELUDE, ...given, ...includes, source].join("\n");
+  const attributes = {
+    "db.system.name": "redis",
+    "db.operation.name": "EVALSHA",
+    "db.stored_procedure.name": name,
+  };
+  const sha = createHash("sha1").update(text).digest("hex");
+  return { text, sha, args, span: { kind: "client", attributes } };
 }
 
 const scripts: ReadonlyMap<string, Script> = new Map(
   readdirSync(folder)
     .filter((file) => file.endsWith(".lua"))
-    .map((file) => [file.slice(0, -".lua".length), loadScript(file)]),
+    .map((file) => file.slice(0, -".lua".length))
+    .map((name) => [name, loadScript(name)]),
 );
 
 export type ScriptName =
@@ -177,9 +188,24 @@ async function runOnKey(
 ): Promise<Reply> {
   const script = scripts.get(name);
   if (script === undefined) throw new Error(`unknown script ${name}`);
+  if (activeSpan() === undefined) return evaluate(redis, name, script, key, "", args, rest);
+  return inChildSpan(`EVALSHA ${name}`, script.span, (span) =>
+    evaluate(redis, name, script, key, span?.context.traceparent ?? "", args, rest),
+  );
+}
+
+async function evaluate(
+  redis: RedisConnection,
+  name: string,
+  script: Script,
+  key: string,
+  traceparent: string,
+  args: ScriptArgs,
+  rest: readonly (string | Buffer)[],
+): Promise<Reply> {
   const values = script.args.map((arg) => argument(name, arg, args[arg]));
   if (Object.keys(args).length !== script.args.length) throw new Error(`script ${name}: arguments differ`);
-  const tail = ["1", key, ...values, ...rest];
+  const tail = ["1", key, traceparent, ...values, ...rest];
   const options = { durable: DURABLE.has(name) };
   try {
     return await redis.run(key, ["EVALSHA", script.sha, ...tail], options);

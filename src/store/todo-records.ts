@@ -1,5 +1,6 @@
 /** Todos as the store's scripts take and answer them. */
 import type { Artifact, Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { Reply } from "./connection.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import type { TaskSnapshot } from "./tasks.ts";
@@ -28,6 +29,8 @@ export interface TodoRecord {
   readonly messages: number;
   readonly attemptSeq: number;
   readonly attemptsPruned: number;
+  /** Where the call that created it stands in its trace. */
+  readonly trace: TraceContext | undefined;
 }
 
 /** One attempt as stored; outcome and disposition in the words of todo-delegation.md 1.7. */
@@ -79,6 +82,8 @@ export interface NewTodo {
   /** Set: intake policy refuses the work, and this says why (SB-8). */
   readonly rejectWith: Message | undefined;
   readonly actor: string;
+  /** What the work goes on from, in a trace. */
+  readonly trace?: TraceContext | undefined;
   /** A push config to register before the first event (A2A-40). */
   readonly push?: PushRegistration | undefined;
 }
@@ -159,6 +164,7 @@ export function todoOf(reply: Reply | undefined): TodoRecord {
     messages: number("messages"),
     attemptSeq: number("aseq"),
     attemptsPruned: number("apruned"),
+    trace: fields.has("trace") ? traceContextOf(text("trace"), text("tracestate")) : undefined,
   };
 }
 

@@ -65,6 +65,8 @@ export class TodoStore {
       reject: bytesOf(todo.rejectWith),
       actor: todo.actor,
       ...pushArgs(todo.push),
+      trace: todo.trace?.traceparent ?? "",
+      tracestate: todo.trace?.tracestate ?? "",
     });
     if (verdict === "mismatch") return { kind: "mismatch" };
     return { kind: verdict === "ok" ? "created" : "replayed", snapshot: snapshotOf(rest) };

@@ -15,8 +15,8 @@ export interface MetaOptions {
 /** What is known of an HTTP request before its body is read. Its request id is on every answer, errors included. */
 export type HttpMeta = RequestMeta & { readonly requestId: string };
 
-/** An {@link HttpMeta} whose transport learns the rest while it reads on: the tenant, and the form that a method has. */
-export type OpenHttpMeta = HttpMeta & { form: ProtocolVersion; pathTenant?: string };
+/** An {@link HttpMeta} whose transport learns the rest while it reads on: route, tenant, and the form that a method has. */
+export type OpenHttpMeta = HttpMeta & { form: ProtocolVersion; pathTenant?: string; route?: string };
 
 /** Describes a request. The signal is aborted when the client goes away before its answer is complete. */
 export function requestMeta(
@@ -32,6 +32,7 @@ class NodeRequestMeta implements RequestMeta {
   readonly requestId: string = randomUUID();
   form: ProtocolVersion;
   pathTenant?: string;
+  route?: string;
   readonly #request: HttpRequest;
   readonly #response: HttpResponse;
   readonly #target: Target;

@@ -1,6 +1,7 @@
 import { type CallOptions, type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
+import type { TraceHeaders } from "./trace.ts";
 
 /** A gateway that stops answering pings is given up after this and connected to anew, in milliseconds. */
 const PING_INTERVAL_MS = 15_000;
@@ -32,6 +33,6 @@ export function connectWorker(url: string, credential: string): WorkerClient {
 }
 
 /** Options of an ordinary call that `signal` may end. */
-export function callOptions(signal: AbortSignal): CallOptions {
-  return { signal, timeoutMs: CALL_TIMEOUT_MS };
+export function callOptions(signal: AbortSignal, headers: TraceHeaders): CallOptions {
+  return { signal, timeoutMs: CALL_TIMEOUT_MS, headers };
 }

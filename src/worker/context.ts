@@ -1,6 +1,7 @@
 import type { Attempt, Todo } from "../../gen/baton/worker/v1/worker_pb.js";
 import type { Artifact, Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ArtifactLabels, Content } from "./content.ts";
+import type { TraceHeaders } from "./trace.ts";
 
 /**
  * What a handler knows of its todo and can do with it. Every call is retried while the gateway is away, for as long as
@@ -16,6 +17,11 @@ export interface TodoContext {
   readonly priorAttempts: readonly Attempt[];
   /** Aborted when there is no more use in going on; `signal.reason` is a {@link HandlerStopped} that says why. */
   readonly signal: AbortSignal;
+  /**
+   * W3C trace context for what the handler calls elsewhere: `traceparent` and, where there is one, `tracestate`; empty when
+   * nobody traces. A program with OpenTelemetry needs it less: the handler runs in an active span of its own.
+   */
+  readonly traceHeaders: TraceHeaders;
 
   /** Publishes a progress message (SB-74); the task stays WORKING. */
   progress(what: Content | Message): Promise<void>;

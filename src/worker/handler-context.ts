@@ -5,6 +5,7 @@ import { type ArtifactLabels, artifact, type Content, messageOf, textOf } from "
 import type { TodoContext } from "./context.ts";
 import { verdictOf } from "./errors.ts";
 import type { Hold } from "./hold.ts";
+import type { TraceHeaders } from "./trace.ts";
 
 /** The context of a handler, over the hold on its todo. */
 export class HandlerContext implements TodoContext {
@@ -22,6 +23,10 @@ export class HandlerContext implements TodoContext {
 
   get signal(): AbortSignal {
     return this.#hold.signal;
+  }
+
+  get traceHeaders(): TraceHeaders {
+    return this.#hold.trace.activeHeaders;
   }
 
   async progress(what: Content | Message): Promise<void> {

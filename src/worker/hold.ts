@@ -12,6 +12,7 @@ import { AlreadySettled, HandlerStopped, type StopReason, verdictOf } from "./er
 import { Inbox } from "./inbox.ts";
 import { Lease } from "./lease.ts";
 import type { Outcome } from "./options.ts";
+import { TodoTrace } from "./trace.ts";
 import { watchTodo } from "./watch.ts";
 
 const TERMINAL: ReadonlySet<TodoState> = new Set([
@@ -30,6 +31,7 @@ export class Hold {
   readonly identity: { readonly id: string; readonly leaseToken: string };
   readonly inbox: Inbox;
   readonly lease: Lease;
+  readonly trace: TodoTrace;
   /** Aborted when the todo is no longer ours. */
   readonly #gone = new AbortController();
   /** Aborted with `#gone`, and by a stop of the worker. */
@@ -47,6 +49,7 @@ export class Hold {
     this.todo = todo;
     this.calls = calls;
     this.identity = { id: todo.id, leaseToken };
+    this.trace = new TodoTrace(todo);
     this.inbox = new Inbox(todo.messageCount);
     this.#report = report;
     // Both times are the store's, so that this machine's clock plays no part.
@@ -56,10 +59,17 @@ export class Hold {
       renew: (signal) => this.#renew(ms, signal),
       onExpired: () => this.#lose("lease-lost"),
     });
-    void watchTodo(calls, todo.id, todo.messageCount, this.#watch.signal, {
-      onTodo: (now) => this.#observe(now),
-      onMessage: (message, position) => this.inbox.add(message, position),
-    });
+    const { headers } = this.trace;
+    void watchTodo(
+      calls,
+      todo.id,
+      todo.messageCount,
+      { signal: this.#watch.signal, headers },
+      {
+        onTodo: (now) => this.#observe(now),
+        onMessage: (message, position) => this.inbox.add(message, position),
+      },
+    );
   }
 
   /** What the handler sees: aborted when there is no use in going on. */
@@ -88,7 +98,7 @@ export class Hold {
     if (this.#settling) throw new AlreadySettled();
     try {
       return await persist(
-        (repeated) => call(callOptions(this.signal), repeated),
+        (repeated) => call(callOptions(this.signal, this.trace.activeHeaders), repeated),
         this.signal,
         (error) => this.complain(error),
       );
@@ -114,7 +124,7 @@ export class Hold {
     try {
       const attempt = (again: boolean) => {
         repeated = again;
-        return deliver(callOptions(this.#gone.signal));
+        return deliver(callOptions(this.#gone.signal, this.trace.activeHeaders));
       };
       await persist(attempt, this.#gone.signal, (error) => this.complain(error));
       this.#end(outcome);
@@ -148,7 +158,8 @@ export class Hold {
     const { id } = this.identity;
     try {
       const answer = await persist(
-        () => this.calls.getTodo({ id, attemptsLimit: 0 }, callOptions(this.#gone.signal)),
+        () =>
+          this.calls.getTodo({ id, attemptsLimit: 0 }, callOptions(this.#gone.signal, this.trace.headers)),
         this.#gone.signal,
         (error) => this.complain(error),
       );
@@ -177,7 +188,7 @@ export class Hold {
     const leaseTtl = durationFromMs(ms);
     try {
       await persist(
-        () => this.calls.heartbeat({ ...this.identity, leaseTtl }, callOptions(signal)),
+        () => this.calls.heartbeat({ ...this.identity, leaseTtl }, callOptions(signal, this.trace.headers)),
         signal,
         (error) => this.complain(error),
       );
@@ -217,6 +228,7 @@ export class Hold {
   }
 
   #end(outcome: Outcome): void {
+    this.trace.end(outcome);
     this.#ended.resolve(outcome);
     this.lease.end();
     this.#watch.abort();

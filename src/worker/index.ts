@@ -23,4 +23,5 @@ export {
 export type { TodoContext } from "./context.ts";
 export { AlreadySettled, HandlerStopped, PermanentFailure, type StopReason } from "./errors.ts";
 export type { Handler, Outcome, WorkerOptions } from "./options.ts";
+export type { TraceHeaders } from "./trace.ts";
 export { Worker } from "./worker.ts";

@@ -155,11 +155,13 @@ export class Worker {
   #take(client: WorkerClient, claim: ClaimResponse, todo: Todo): void {
     const { handler, onError, onOutcome } = this.#settings;
     const hold = new Hold(client.calls, claim, (error) => onError(error, todo));
-    const work = runTodo(hold, claim.priorAttempts, handler).then(({ outcome, error }) => {
-      this.#running.delete(work);
-      this.#freed.resolve();
-      onOutcome(outcome, todo, error);
-    });
+    const work = hold.trace
+      .run(() => runTodo(hold, claim.priorAttempts, handler))
+      .then(({ outcome, error }) => {
+        this.#running.delete(work);
+        this.#freed.resolve();
+        onOutcome(outcome, todo, error);
+      });
     this.#running.set(work, hold);
   }
 

@@ -29,7 +29,15 @@ export async function startBareDoor(
   const onError = (error: unknown) => {
     throw error;
   };
-  const core = await createCore({ config, redis, redisKind: "socket", adminToken: "unused", push: undefined, publicUrl, onError });
+  const core = await createCore({
+    config,
+    redis,
+    redisKind: "socket",
+    adminToken: "unused",
+    push: undefined,
+    publicUrl,
+    onError,
+  });
   const handlers = [createMcpHandler({ services: core.mcp, version: "1", publicUrl, ...options })];
   const listener = await startListener({ host: "127.0.0.1", port: 0, handlers });
   url = listener.url;

@@ -7,13 +7,13 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { parseConfig } from "../../src/config/load.ts";
+import { isTraceparent } from "../../src/domain/trace-context.ts";
 import { EgressDenied, EgressFailed } from "../../src/egress/index.ts";
 import { retryDelay } from "../../src/push/backoff.ts";
 import { referencesOf, taskReferencesOf } from "../../src/push/content.ts";
 import { Destinations } from "../../src/push/destinations.ts";
 import { PushMetrics } from "../../src/push/metrics.ts";
 import { judgeError, judgeResponse, readRetryAfter } from "../../src/push/outcome.ts";
-import { isTraceparent } from "../../src/push/request.ts";
 import { makeSecretKey, readSecretKey, SecretBox, SecretKeyError } from "../../src/push/secret-box.ts";
 
 const POLICY = { attempts: 6, baseMs: 2000, capMs: 300_000, retryAfterCapMs: 3_600_000 };

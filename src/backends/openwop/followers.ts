@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunIntent, RunRecord } from "../../store/run-records.ts";
 import type { RunStore } from "../../store/runs.ts";
+import { outsideSpans } from "../../telemetry/tracing/active.ts";
 import { HostRefusal, isTransient } from "./client/errors.ts";
 import { followRun } from "./follow-run.ts";
 import type { HostLink } from "./host-link.ts";
@@ -71,7 +72,7 @@ export class Followers {
     const { link, sync, onError } = this.#options;
     const { pollSeconds, pollCapSeconds } = link.config.followers;
     const abort = new AbortController();
-    const done = followRun(record, {
+    const options = {
       link,
       sync,
       slots: this.#slots,
@@ -80,7 +81,9 @@ export class Followers {
       pollMs: pollSeconds * 1000,
       pollCapMs: pollCapSeconds * 1000,
       onError,
-    })
+    };
+    // For the length of the run, and not of the call that started it.
+    const done = outsideSpans(() => followRun(record, options))
       .catch(onError)
       .finally(() => {
         if (this.#followed.get(record.id)?.abort === abort) this.#followed.delete(record.id);

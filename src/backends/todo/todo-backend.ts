@@ -12,6 +12,8 @@ import { invalidParams, taskNotFound } from "../../domain/errors.ts";
 import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
 import type { TaskSnapshot } from "../../store/tasks.ts";
 import type { TodoStore } from "../../store/todos.ts";
+import { inChildSpan } from "../../telemetry/tracing/active.ts";
+import type { SpanOptions } from "../../telemetry/tracing/span.ts";
 import type { Backend, CancelInput, ReplyInput, StartInput } from "../backend.ts";
 import { messageIdReused, messageRefused } from "../message-refusal.ts";
 import { scopesOf, viewerOf } from "../viewer.ts";
@@ -48,7 +50,7 @@ export class TodoBackend implements Backend {
     const refusal = intakeRefusal(agent.config.intake, { message, kind });
     message.taskId = input.taskId;
     message.contextId = input.contextId;
-    const result = await this.#todos.create(agent.name, {
+    const todo = {
       id: input.taskId,
       owner: caller.id,
       scopes: scopesOf(agent, caller.id, queue),
@@ -68,7 +70,10 @@ export class TodoBackend implements Backend {
       rejectWith: refusal === undefined ? undefined : agentText(refusal),
       actor: caller.name,
       push: input.push,
-    });
+    };
+    const result = await inChildSpan(`send ${queue}`, sending(agent.name, queue, input.taskId), (span) =>
+      this.#todos.create(agent.name, { ...todo, trace: span?.context ?? input.trace }),
+    );
     if (result.kind === "mismatch") throw messageIdReused();
     return { created: result.kind === "created", snapshot: result.snapshot };
   }
@@ -111,6 +116,18 @@ export class TodoBackend implements Backend {
     if (result.kind === "notfound") throw taskNotFound(taskId);
     return { snapshot: result.snapshot, changed: result.kind === "canceled" };
   }
+}
+
+function sending(agent: string, queue: string, id: string): SpanOptions {
+  const attributes = {
+    "messaging.system": "baton",
+    "messaging.operation.name": "create",
+    "messaging.operation.type": "send",
+    "messaging.destination.name": queue,
+    "messaging.message.id": id,
+    "baton.agent": agent,
+  };
+  return { kind: "producer", attributes };
 }
 
 /** A message of the agent that holds one text. */

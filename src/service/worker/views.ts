@@ -79,6 +79,8 @@ export function todoView(agent: string, record: TodoRecord): Todo {
     source: record.source,
     kind: record.kind,
     messageCount: BigInt(record.messages),
+    traceparent: record.trace?.traceparent ?? "",
+    tracestate: record.trace?.tracestate ?? "",
   });
 }
 

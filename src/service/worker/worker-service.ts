@@ -42,6 +42,7 @@ import {
   requireVerb,
   waitMs,
 } from "./inputs.ts";
+import { receivedTrace } from "./receive-span.ts";
 import { attemptView, storedState, todoView } from "./views.ts";
 import { watchQueue, watchTodo } from "./watches.ts";
 
@@ -117,8 +118,9 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
   }
 
   function claimAnswer(call: Call, result: Claimed, leaseToken: string) {
+    const trace = receivedTrace(call.agent, result.todo);
     return {
-      todo: todoView(call.agent, result.todo),
+      todo: todoView(call.agent, { ...result.todo, trace }),
       leaseToken,
       attemptSeq: result.todo.attemptSeq,
       priorAttempts: result.prior.map(attemptView),

@@ -2,7 +2,7 @@
 -- KEYS  1 agent prefix
 -- ARGV  named below
 -- Answers {'ok'|'replay', Task bytes, seq, A2A state}, or {'mismatch'}: the same message id with other content.
--- @args id owner scopes queue context title source kind assignee message request max msgkey bodyhash idem history reject actor push pushid pushref pushsecret
+-- @args id owner scopes queue context title source kind assignee message request max msgkey bodyhash idem history reject actor push pushid pushref pushsecret trace tracestate
 -- @include wire retry_metadata task push todo
 
 local function replay(id)
@@ -43,7 +43,7 @@ put(t, 'updated', now)
 put(t, 'state', 'pending')
 put(t, 'msgkey', A.msgkey)
 put(t, 'flen', #field(42, A.message))
-for _, name in ipairs({ 'source', 'kind', 'assignee', 'idem' }) do
+for _, name in ipairs({ 'source', 'kind', 'assignee', 'idem', 'trace', 'tracestate' }) do
   if A[name] ~= '' then put(t, name, A[name]) end
 end
 

@@ -14,7 +14,8 @@ for _, item in ipairs(entries) do
   for version, refs in pairs({ ['1.0'] = e.c, ['0.3'] = e.d }) do
     for ref in string.gmatch(refs, '[^,]+') do
       if redis.call('HEXISTS', push_key(e.t), ref) == 1 then
-        local entry = e.s .. ' ' .. e.m .. ' ' .. version .. ' ' .. (version == '1.0' and e.e or e.w)
+        local trace = (e.x or '') == '' and '' or ';' .. e.x
+        local entry = e.s .. ' ' .. e.m .. ' ' .. version .. trace .. ' ' .. (version == '1.0' and e.e or e.w)
         local gen, full = push_entry(ref, e.t, entry, e.m, now + tonumber(A.grace), tonumber(A.depth))
         if full then
           bury(ref, e.t, entry, 'lane_full', 0, '', '', tonumber(A.ttl), tonumber(A.deadlimit))

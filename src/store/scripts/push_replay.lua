@@ -26,7 +26,8 @@ for _, item in ipairs(ids) do
     redis.call('DEL', dead_key(item.id))
     redis.call('HINCRBY', lane_key(d.ref), 'dead', -1)
     -- The age counts from the replay, or an old letter would expire again at once.
-    local entry = d.seq .. ' ' .. now .. ' ' .. d.version .. ' ' .. d.bytes
+    local trace = (d.trace or '') == '' and '' or ';' .. d.trace
+    local entry = d.seq .. ' ' .. now .. ' ' .. d.version .. trace .. ' ' .. d.bytes
     local gen = push_entry(d.ref, d.task, entry, now, now + tonumber(A.grace))
     if gen then
       out[#out + 1] = d.ref

@@ -41,6 +41,8 @@ end
 local t = { id = A.runid }
 for _, name in ipairs({ 'owner', 'scopes', 'queue', 'ctx', 'title', 'cred' }) do put(t, name, intent[name]) end
 if intent.purposes ~= '' then put(t, 'purposes', intent.purposes) end
+local trace = TRACE ~= '' and TRACE or intent.begun or ''
+if trace ~= '' then put(t, 'trace', trace) end
 put(t, 'state', 'run')
 put(t, 'created', now)
 put(t, 'updated', now)

@@ -25,7 +25,7 @@ redis.call('SET', A.msgkey, '?|' .. A.bodyhash, 'PX', A.life)
 redis.call('HSET', key, 'bodyhash', A.bodyhash, 'owner', A.owner, 'scopes', A.scopes, 'queue', A.queue, 'ctx', A.context,
   'title', A.title, 'message', A.message, 'cred', A.cred, 'body', A.body, 'idem', A.idem, 'trace', A.trace,
   'purposes', A.purposes, 'actor', A.actor, 'push', A.push, 'pushid', A.pushid, 'pushref', A.pushref, 'pushsecret',
-  A.pushsecret)
+  A.pushsecret, 'begun', TRACE)
 redis.call('PEXPIRE', key, A.life)
 redis.call('ZADD', INTENTS, now + tonumber(A.stale), A.msgkey)
 return { 'new' }

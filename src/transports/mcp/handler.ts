@@ -6,6 +6,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { BatonError, type ErrorKind, errorRow } from "../../domain/errors.ts";
 import type { Call } from "../../service/call.ts";
+import { tracedBy } from "../../service/observed-call.ts";
 import { readBody } from "../body.ts";
 import { JSON_TYPE, requireJson } from "../content-type.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
@@ -208,7 +209,7 @@ function creates({ method, params }: RpcBody): boolean {
 }
 
 function callOf(meta: HttpMeta, caller: Caller): Call {
-  const traceparent = meta.header("traceparent");
+  const trace = tracedBy(meta);
   return {
     caller,
     agent: caller.agent,
@@ -218,6 +219,6 @@ function callOf(meta: HttpMeta, caller: Caller): Call {
     signal: meta.signal,
     requestId: meta.requestId,
     responseHeaders: new Map(),
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -6,6 +6,7 @@ import type { CreateFor } from "../../service/create-for.ts";
 import type { DefaultLeases } from "../../service/default-lease.ts";
 import type { OpenStreams } from "../../service/open-streams.ts";
 import type { Doorbell } from "../../service/worker/doorbell.ts";
+import type { Tracer } from "../../telemetry/tracing/span.ts";
 
 /** What tools call: the handlers that the other bindings call, and nothing of their own. */
 export interface ToolServices {
@@ -14,6 +15,8 @@ export interface ToolServices {
   readonly leases: DefaultLeases;
   /** The outcome of a todo that the caller drains. */
   readResult(id: string, call: Call): Promise<JsonValue | undefined>;
+  /** Makes a span of each tool call; absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What the MCP door needs of the gateway. */

@@ -5,6 +5,7 @@ import type { Call } from "../../service/call.ts";
 import type { ToolServices } from "./services.ts";
 import { toolErrorText } from "./tool-error.ts";
 import { TOOLS } from "./tools/table.ts";
+import { tracedTool } from "./traced.ts";
 
 /** The experimental capability under which doorbell notifications are announced (todo-delegation.md 4.3). */
 export const CHANNEL_CAPABILITY = "claude/channel";
@@ -61,7 +62,10 @@ export function createToolServer(options: ToolServerOptions): Server {
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "unknown tool");
     const call = callOf(context);
     try {
-      const result: JsonObject = await tool.call(options.services, params.arguments, call);
+      const { services } = options;
+      const result: JsonObject = await tracedTool(services.tracer, tool.name, params._meta, call, (traced) =>
+        tool.call(services, params.arguments, traced),
+      );
       const held = tool.held?.(result);
       if (held !== undefined) options.onHeld(held, call);
       return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: result };

@@ -87,7 +87,7 @@ class RestServer {
         response.setHeader(...allowHeader(methods));
         throw new BatonError("MethodNotAllowed", "the path does not have this method");
       }
-      noteTenant(exchange.meta, match);
+      noteRoute(exchange.meta, match);
       const caller = await this.#options.dispatcher.authenticate(exchange.meta);
       exchange.caller = caller;
       this.#options.dispatcher.checkVersion(exchange.meta, caller);
@@ -179,7 +179,8 @@ function methodsOf({ byMethod }: PathMatch<RestRoute>): string[] {
     : [...methods, "HEAD"];
 }
 
-function noteTenant(meta: OpenHttpMeta, { captures }: RouteMatch<RestRoute>): void {
+function noteRoute(meta: OpenHttpMeta, { route, captures }: RouteMatch<RestRoute>): void {
+  meta.route = route.template.source;
   const tenant = captures.find(({ field }) => field === "tenant");
   if (tenant !== undefined) meta.pathTenant = tenant.raw.map(decodeSegment).join("/");
 }

@@ -171,6 +171,21 @@ export declare type Todo = Message<"baton.worker.v1.Todo"> & {
    * @generated from field: uint64 message_count = 21;
    */
   messageCount: bigint;
+
+  /**
+   * W3C Trace Context of the call that created it; in the answer of a claim that of its receipt, which is below that
+   * call. Send it as `traceparent` with each call on the todo, and the work is part of the client's trace. Empty: none.
+   *
+   * @generated from field: string traceparent = 22;
+   */
+  traceparent: string;
+
+  /**
+   * Goes with `traceparent`; empty when there is none.
+   *
+   * @generated from field: string tracestate = 23;
+   */
+  tracestate: string;
 };
 
 /**

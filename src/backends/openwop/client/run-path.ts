@@ -5,3 +5,15 @@ export function runPath(major: HostMajor, runId: string, ...below: readonly stri
   const segments = ["runs", runId, ...below].map(encodeURIComponent);
   return `${major === 1 ? "/v1" : ""}/${segments.join("/")}`;
 }
+
+const NAMES: Readonly<Record<string, string>> = {
+  runs: "{runId}",
+  interrupts: "{nodeId}",
+  artifacts: "{artifactId}",
+};
+
+/** A path without its ids and its query, to put like calls together. */
+export function pathTemplate(path: string): string {
+  const segments = (path.split("?", 1)[0] ?? "").split("/");
+  return segments.map((segment, index) => NAMES[segments[index - 1] ?? ""] ?? segment).join("/");
+}

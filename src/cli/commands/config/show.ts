@@ -4,7 +4,7 @@ import { loadConfig } from "../../../config/load.ts";
 import { type OutputOptions, withOutput } from "../../output.ts";
 
 /** Keys whose values are never printed. */
-const SECRET = /^(token|password|secretKey|previousSecretKeys)$/;
+const SECRET = /^(token|password|secretKey|previousSecretKeys|headers)$/;
 
 export function configShowCommand(): Command {
   return withOutput(new Command("show"))
@@ -31,5 +31,8 @@ function withoutSecrets(value: unknown): unknown {
 
 function hidden(secret: unknown): unknown {
   if (Array.isArray(secret)) return secret.map(hidden);
+  if (typeof secret === "object" && secret !== null) {
+    return Object.fromEntries(Object.keys(secret).map((name) => [name, "***"]));
+  }
   return secret === undefined ? undefined : "***";
 }

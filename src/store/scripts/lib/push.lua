@@ -2,7 +2,7 @@
 --   push:<task>       hash    ref -> config as JSON, without secrets
 --   secret:<ref>      string  sealed credential
 --   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead, last
---   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>"
+--   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>", or with ";<trace>" after the version: see push_trace
 --   push-lanes        zset    lanes with work, by the time when somebody should look after them
 --   push-age          zset    lanes with work, by the commit time of their oldest entry
 --   push-of:<owner>   zset    "<ref> <task>" of an endpoint's configs; score 0, or when an ended one may be forgotten
@@ -126,12 +126,13 @@ end
 
 -- Makes a dead letter of an entry (OW-52). `note` is the last failure as JSON; it holds no secret and no body.
 local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
-  local seq, ms, version, bytes = split_entry(entry)
+  local seq, ms, form, bytes = split_entry(entry)
+  local version, trace = string.match(form, '^([^;]+);?(.*)$')
   local config = cjson.decode(redis.call('HGET', push_key(task), ref) or redis.call('GET', ended_key(ref)) or '{}')
   local id = ref .. '-' .. seq
   if redis.call('ZADD', DEAD, now, id) == 1 then redis.call('HINCRBY', lane_key(ref), 'dead', 1) end
   redis.call('HSET', dead_key(id), 'ref', ref, 'task', task, 'config', config.id or '', 'owner', config.owner or '',
-    'host', config.host or '', 'seq', seq, 'ms', ms, 'version', version, 'bytes', bytes, 'reason', reason,
+    'host', config.host or '', 'seq', seq, 'ms', ms, 'version', version, 'bytes', bytes, 'trace', trace, 'reason', reason,
     'attempts', attempts, 'first', first, 'at', now, 'note', note)
   redis.call('PEXPIRE', dead_key(id), ttl)
   for _, old in ipairs(redis.call('ZRANGEBYSCORE', DEAD, '-inf', now - ttl, 'LIMIT', 0, 100)) do

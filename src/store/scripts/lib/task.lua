@@ -144,13 +144,25 @@ local function placed(t, message) return message .. field(18, t.ctx) .. field(26
 
 local task_bytes
 
+-- Where a push of t hangs in a trace, as `<traceparent>;<traceparent of a link>;<tracestate>`, or ''. Below this very
+-- change, where that belongs to the trace of the task; else below the task's own start, with the change as a link. A
+-- task without a trace has those of its changes.
+local function push_trace(t)
+  local own = t.trace or ''
+  if own == '' then return TRACE == '' and '' or TRACE .. ';;' end
+  local state = ';' .. (t.tracestate or '')
+  if TRACE == '' then return own .. ';' .. state end
+  if string.sub(TRACE, 4, 35) == string.sub(own, 4, 35) then return TRACE .. ';' .. state end
+  return own .. ';' .. TRACE .. state
+end
+
 -- Records the event for the task's push configs, in the same unit as the change that caused it, so that no crash can
 -- lose a push (D1). 1.0 receivers get the event, 0.3 receivers the whole Task as it is now.
 local function to_outbox(t, seq, event)
   if not t.push and not t.push03 then return end
   local whole = t.push03 and task_bytes(t, -1, true) or ''
   redis.call('XADD', P .. 'outbox', '*', 't', t.id, 's', seq, 'm', now, 'c', t.push or '', 'd', t.push03 or '',
-    'e', event, 'w', whole)
+    'e', event, 'w', whole, 'x', push_trace(t))
   redis.call('SPUBLISH', P .. 'outbox:bell', seq)
 end
 

@@ -165,7 +165,7 @@ end
 local function todo_view(t)
   local out = {}
   for _, name in ipairs({ 'id', 'queue', 'state', 'title', 'ctx', 'req', 'claimant', 'assignee', 'attempt', 'max',
-    'lease', 'nb', 'created', 'updated', 'seq', 'source', 'kind', 'messages', 'aseq', 'apruned' }) do
+    'lease', 'nb', 'created', 'updated', 'seq', 'source', 'kind', 'messages', 'aseq', 'apruned', 'trace', 'tracestate' }) do
     if t[name] ~= nil then
       out[#out + 1] = name
       out[#out + 1] = t[name]
