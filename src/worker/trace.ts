@@ -11,7 +11,6 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Todo } from "../../gen/baton/worker/v1/worker_pb.js";
-import type { Outcome } from "./options.ts";
 
 /** `traceparent` and, where there is one, `tracestate`; empty without a trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;
@@ -57,7 +56,8 @@ export class TodoTrace {
     return active !== undefined && isSpanContextValid(active) ? writeContext(active) : this.headers;
   }
 
-  end(outcome: Outcome): void {
+  /** `outcome`: as in WorkerOptions.onOutcome. */
+  end(outcome: string): void {
     this.#span.setAttribute("baton.outcome", outcome);
     if (outcome === "failed") this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end();

@@ -117,22 +117,43 @@ function readSpan(bytes: Uint8Array): ReceivedSpan {
   const links: string[] = [];
   const span = { traceId: "", spanId: "", tracestate: "", parentId: "", name: "", kind: 0, status: 0 };
   read(bytes, {
-    1: (field) => void (span.traceId = hex(field.bytes())),
-    2: (field) => void (span.spanId = hex(field.bytes())),
-    3: (field) => void (span.tracestate = field.string()),
-    4: (field) => void (span.parentId = hex(field.bytes())),
-    5: (field) => void (span.name = field.string()),
-    6: (field) => void (span.kind = field.int32()),
+    1: (field) => {
+      span.traceId = hex(field.bytes());
+    },
+    2: (field) => {
+      span.spanId = hex(field.bytes());
+    },
+    3: (field) => {
+      span.tracestate = field.string();
+    },
+    4: (field) => {
+      span.parentId = hex(field.bytes());
+    },
+    5: (field) => {
+      span.name = field.string();
+    },
+    6: (field) => {
+      span.kind = field.int32();
+    },
     9: (field) => readAttribute(field.bytes(), attributes),
     13: (field) => {
       const link = { traceId: "", spanId: "" };
       read(field.bytes(), {
-        1: (id) => void (link.traceId = hex(id.bytes())),
-        2: (id) => void (link.spanId = hex(id.bytes())),
+        1: (id) => {
+          link.traceId = hex(id.bytes());
+        },
+        2: (id) => {
+          link.spanId = hex(id.bytes());
+        },
       });
       links.push(`${link.traceId}-${link.spanId}`);
     },
-    15: (field) => read(field.bytes(), { 3: (code) => void (span.status = code.int32()) }),
+    15: (field) =>
+      read(field.bytes(), {
+        3: (code) => {
+          span.status = code.int32();
+        },
+      }),
   });
   return { service: "", ...span, attributes, links };
 }
@@ -141,13 +162,23 @@ function readAttribute(bytes: Uint8Array, into: Record<string, string | number |
   let key = "";
   let value: string | number | boolean = "";
   read(bytes, {
-    1: (field) => void (key = field.string()),
+    1: (field) => {
+      key = field.string();
+    },
     2: (field) =>
       read(field.bytes(), {
-        1: (text) => void (value = text.string()),
-        2: (flag) => void (value = flag.bool()),
-        3: (whole) => void (value = Number(whole.int64())),
-        4: (number) => void (value = number.double()),
+        1: (text) => {
+          value = text.string();
+        },
+        2: (flag) => {
+          value = flag.bool();
+        },
+        3: (whole) => {
+          value = Number(whole.int64());
+        },
+        4: (number) => {
+          value = number.double();
+        },
       }),
   });
   into[key] = value;

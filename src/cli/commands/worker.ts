@@ -98,7 +98,8 @@ async function work(options: WorkerCommandOptions): Promise<void> {
 }
 
 async function execute(command: string, context: TodoContext) {
-  const { todo, signal, text } = context;
+  const { todo, signal, text, traceHeaders } = context;
+  const { traceparent, tracestate } = traceHeaders;
   const output = await runShell({
     command,
     input: text,
@@ -108,6 +109,9 @@ async function execute(command: string, context: TodoContext) {
       BATON_AGENT: todo.agent,
       BATON_QUEUE: todo.queue,
       BATON_ATTEMPT: String(todo.attempt),
+      // Where OpenTelemetry looks for the trace of a program that was started for a piece of work.
+      ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+      ...(tracestate === undefined ? {} : { TRACESTATE: tracestate }),
     },
     signal,
     onStderr: (chunk) => process.stderr.write(chunk),
