@@ -110,6 +110,7 @@ export const valuesSchema = z.strictObject({
     adminFrom: objects,
     redisTo: objects,
     redisPorts: z.array(port),
+    tracesTo: objects,
     extraIngress: objects,
     extraEgress: objects,
   }),

@@ -77,6 +77,18 @@ describe.skipIf(helm === undefined)("the network policy and the egress guard", (
     expect(of("10.9.0.0/24")).toEqual([tcp(6380)]);
   });
 
+  it("lets traces out to their collector, on its port and nowhere else", async () => {
+    const { egress } = await policyOf("traces");
+    const to = [{ namespaceSelector: { matchLabels: { name: "observability" } } }];
+    expect(egress).toContainEqual({ ports: [{ protocol: "TCP", port: 4318 }], to });
+    const values = {
+      ...VALUE_SETS["the least"],
+      config: { telemetry: { traces: { otlpUrl: "https://traces.example.com/v1/traces" } } },
+    };
+    const anywhere = one(manifests(await templateText(values)), "NetworkPolicy").spec.egress;
+    expect(anywhere).toContainEqual({ ports: [{ protocol: "TCP", port: 443 }] });
+  });
+
   it("opens no way to the world where there are no pushes", async () => {
     expect(blocks(await policyOf("the least"))).toEqual([]);
   });

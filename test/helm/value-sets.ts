@@ -93,6 +93,13 @@ export const VALUE_SETS: Readonly<Record<string, object>> = {
     },
     networkPolicy: { adminFrom: [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }] },
   },
+  traces: {
+    ...BASE,
+    config: {
+      telemetry: { traces: { otlpUrl: "http://collector.observability:4318", sampleRatio: 0.1 } },
+    },
+    networkPolicy: { tracesTo: [{ namespaceSelector: { matchLabels: { name: "observability" } } }] },
+  },
   "without network policy and disruption budget": {
     ...BASE,
     networkPolicy: { enabled: false },
