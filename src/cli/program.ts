@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { programVersion } from "../server/version.ts";
 import { cardCommand } from "./commands/card/card.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
 import { configSchemaCommand } from "./commands/config/schema.ts";
 import { configShowCommand } from "./commands/config/show.ts";
@@ -22,17 +23,13 @@ import { taskWatchCommand } from "./commands/task/watch.ts";
 import { todoDeadCommand } from "./commands/todo/dead.ts";
 import { todoRetryCommand } from "./commands/todo/retry.ts";
 import { workerCommand } from "./commands/worker.ts";
-
-const EXIT_CODES = `
-Exit codes: 0 done; 1 what was asked for failed; 2 the command line, the configuration or the input is at fault;
-3 the gateway cannot be reached; 4 the credential is not accepted or does not permit it; 130 interrupted.`;
+import { completeHelp } from "./help.ts";
 
 /** The whole command line. */
 export function createProgram(): Command {
   const program = new Command("baton")
     .description("A gateway that turns A2A messages into durable tasks for workers.")
     .version(programVersion())
-    .addHelpText("after", EXIT_CODES)
     .addCommand(serveCommand())
     .addCommand(demoCommand())
     .addCommand(doctorCommand())
@@ -70,7 +67,9 @@ export function createProgram(): Command {
         .addCommand(configCheckCommand())
         .addCommand(configSchemaCommand())
         .addCommand(configShowCommand()),
-    );
+    )
+    .addCommand(completionCommand());
+  completeHelp(program);
   throwUsageErrors(program);
   return program;
 }

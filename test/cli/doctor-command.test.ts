@@ -160,7 +160,8 @@ describe("the command baton doctor", () => {
 
   it("knows a Baton that runs by its answers, and looks into its Redis", async () => {
     const dataDir = join(folder, "running");
-    const gateway = await startServe(dataDir, { cwd: folder });
+    // Not where the other cases leave their configurations.
+    const gateway = await startServe(dataDir, { env: { BATON_CONFIG: "/dev/null" } });
     try {
       const { main, admin } = portsOf(gateway);
       const running = { listen: { port: Number(main) }, admin: { port: Number(admin) }, dataDir };
