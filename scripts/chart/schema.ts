@@ -18,6 +18,8 @@ const CHART_OWNED = [
   "admin.port",
   "admin.token",
   "dataDir",
+  "drain",
+  "roles",
   "redis",
   "push.secretKey",
   "push.previousSecretKeys",

@@ -46,6 +46,8 @@ const probe = z.strictObject({
   initialDelaySeconds: z.number().int().min(0).optional(),
 });
 
+const role = z.strictObject({ replicas: z.number().int().min(0).max(1000), resources: object });
+
 /** `config` is described by the program itself, and comes in later. */
 export const valuesSchema = z.strictObject({
   enabled: z.boolean(),
@@ -60,6 +62,7 @@ export const valuesSchema = z.strictObject({
   }),
   imagePullSecrets: objects,
   replicas: z.number().int().min(0).max(1000),
+  roles: z.strictObject({ split: z.boolean(), push: role, followers: role, sweeper: role }),
   config: z.looseObject({}),
   admin: z.strictObject({ existingSecret: text, key: z.string().min(1) }),
   push: z.strictObject({ existingSecret: text, key: z.string().min(1) }),
@@ -127,7 +130,11 @@ export const valuesSchema = z.strictObject({
     }),
     dashboard: z.strictObject({ enabled: z.boolean(), labels }),
   }),
-  drain: z.strictObject({ preStopSeconds: seconds, graceSeconds: seconds }),
+  drain: z.strictObject({
+    preStopSeconds: seconds,
+    delaySeconds: z.number().int().min(0).max(600),
+    graceSeconds: seconds,
+  }),
   probes: z.strictObject({ startup: probe, liveness: probe, readiness: probe }),
   resources: object,
   serviceAccount: z.strictObject({ create: z.boolean(), name: text, annotations: labels }),

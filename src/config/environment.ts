@@ -6,6 +6,8 @@ export interface KeyVariable {
   /** The key that it sets. */
   readonly path: readonly string[];
   readonly numeric?: boolean;
+  /** Its value is a list with commas. */
+  readonly list?: boolean;
 }
 
 /** Variables that set a key, so that secrets need not stand in a file. `<name>_FILE` names a file with the value. */
@@ -18,6 +20,7 @@ export const KEY_VARIABLES: readonly KeyVariable[] = [
   { name: "BATON_HOST", path: ["listen", "host"] },
   { name: "BATON_PORT", path: ["listen", "port"], numeric: true },
   { name: "BATON_ADMIN_PORT", path: ["admin", "port"], numeric: true },
+  { name: "BATON_ROLES", path: ["roles"], list: true },
   { name: "BATON_DATA_DIR", path: ["dataDir"] },
 ];
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { type Environment, KEY_VARIABLES } from "./environment.ts";
+import { type Environment, KEY_VARIABLES, type KeyVariable } from "./environment.ts";
 import { otelSettings } from "./otel-environment.ts";
 import { type Config, configSchema, RESERVED_AGENT_NAMES } from "./schema.ts";
 
@@ -49,9 +49,9 @@ export function readConfig(file: string | undefined, environment: Environment): 
   let document: Record<string, unknown>;
   try {
     document = path === undefined ? {} : readDocument(path);
-    for (const { name, path: keys, numeric } of KEY_VARIABLES) {
-      const value = readVariable(name, environment, unread);
-      if (value !== undefined) assign(document, keys, numeric === true ? Number(value) : value);
+    for (const variable of KEY_VARIABLES) {
+      const value = readVariable(variable.name, environment, unread);
+      if (value !== undefined) assign(document, variable.path, parsed(variable, value));
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -197,6 +197,11 @@ function readVariable(variable: string, environment: Environment, unread: string
     unread.push(`${variable}_FILE: ${file} cannot be read`);
     return undefined;
   }
+}
+
+function parsed({ numeric, list }: KeyVariable, text: string): unknown {
+  if (numeric === true) return Number(text);
+  return list === true ? text.split(",").map((part) => part.trim()) : text;
 }
 
 function assign(document: Record<string, unknown>, keys: readonly string[], value: unknown): void {

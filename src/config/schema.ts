@@ -24,7 +24,17 @@ export const RESERVED_AGENT_NAMES = [
   "a2a",
 ] as const;
 
+/** What a process does (design.md section 8). */
+export const ROLES = ["gateway", "push", "followers", "sweeper"] as const;
+
 export const configSchema = z.strictObject({
+  roles: z
+    .array(z.enum(ROLES))
+    .min(1)
+    .default([...ROLES])
+    .describe(
+      "What this process does, to scale parts apart: `gateway` serves callers, workers and operators; `push` delivers push notifications; `followers` follow the runs of OpenWOP hosts; `sweeper` does the housekeeping of tasks. Together the processes on one Redis must have all of them. Also BATON_ROLES, with commas. Default: all.",
+    ),
   listen: z
     .strictObject({
       host: z.string().default("127.0.0.1").describe("Address to listen on. `0.0.0.0` or `::` for all."),
@@ -185,6 +195,16 @@ export const configSchema = z.strictObject({
   interrupts: z
     .strictObject({
       limitSeconds: seconds("How long a task waits for its client before it fails; 0 for ever", 86_400),
+    })
+    .prefault({}),
+  drain: z
+    .strictObject({
+      delaySeconds: seconds(
+        "How long everything is served on after SIGTERM, with `/readyz` failing: longer than balancers take to notice. 0 for a gateway alone",
+        0,
+        0,
+        600,
+      ),
     })
     .prefault({}),
   push: push.prefault({}),

@@ -216,7 +216,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   });
 
   const sweeper = startSweeper(todos, {
-    agents: agents.all.filter((agent) => agent.config.backend === "todo"),
+    agents: agents.all.filter((agent) => config.roles.includes("sweeper") && agent.config.backend === "todo"),
     intervalMs: config.leases.sweepSeconds * 1000,
     interruptLimitMs: config.interrupts.limitSeconds * 1000,
     retentionMs: config.retention.terminalSeconds * 1000,
@@ -225,7 +225,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     ...(options.onSweep === undefined ? {} : { onRound: options.onSweep }),
   });
 
-  openwop.start();
+  if (config.roles.includes("followers")) openwop.start();
 
   return {
     dispatcher,

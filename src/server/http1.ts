@@ -10,7 +10,9 @@ const TIMED_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
 /** Serves the HTTP/1.1 connections that the listener hands over by emitting `connection`. It never listens itself. */
 export interface Http1 {
   readonly server: Server;
-  /** From now on each response closes its connection; idle connections are closed at once. */
+  /** From now on each response closes its connection, so that clients connect anew, elsewhere. */
+  retire(): void;
+  /** The same, and connections are closed as soon as they are idle. */
   drain(): void;
   /** Stops the timers. */
   close(): void;
@@ -20,6 +22,7 @@ export function createHttp1(
   limits: ListenerLimits,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
 ): Http1 {
+  let retiring = false;
   let draining = false;
   /** The last response begun on each connection, for errors that come after it. */
   const current = new WeakMap<object, ServerResponse>();
@@ -40,8 +43,13 @@ export function createHttp1(
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     current.set(request.socket, response);
     unanswered.add(response);
-    response.once("close", () => unanswered.delete(response));
-    if (draining) response.shouldKeepAlive = false;
+    response.once("close", () => {
+      unanswered.delete(response);
+      // A stream that said before the drain that its connection stays: the end comes with its last bytes, before the
+      // client can choose the connection for its next request.
+      if (draining) request.socket.end();
+    });
+    if (retiring) response.shouldKeepAlive = false;
     onRequest(request, response);
   };
   server.on("request", serve);
@@ -64,13 +72,20 @@ export function createHttp1(
   // Node starts the supervision of header and request times when the server listens. This one never does.
   server.emit("listening");
 
+  const retire = (): void => {
+    retiring = true;
+    // Has no effect on those whose headers are out.
+    for (const response of unanswered) response.shouldKeepAlive = false;
+  };
+
   return {
     server,
+    retire,
     drain() {
+      retire();
       draining = true;
-      // Has no effect on those whose headers are out.
-      for (const response of unanswered) response.shouldKeepAlive = false;
-      server.closeIdleConnections();
+      // Right after all that has arrived was read: whose next request is here is not idle.
+      setImmediate(() => server.closeIdleConnections());
     },
     close() {
       server.close();

@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { BatonError } from "../domain/errors.ts";
 import type { Http2StreamHandler } from "../transports/grpc/handler.ts";
 import { sendError } from "./error-response.ts";
@@ -16,24 +17,36 @@ import { setSecurityHeaders } from "./security-headers.ts";
 export interface Http2 {
   accept(socket: Socket): void;
   /**
-   * Retires every session: GOAWAY with the id of the last stream that reached us, then the session ends by itself after
-   * its last stream. Node's own `server.close()` does neither on an open session (G1). A stream that crosses the frame
-   * is not processed, and its client knows that from the id, so that it may repeat the call elsewhere.
+   * Retires every session in the two steps that RFC 9113 (6.8) advises. First a notice: a GOAWAY that refuses nothing,
+   * after which the client opens no stream here, while those that cross the notice are served. Then the GOAWAY with the
+   * id of the last stream, and the session ends by itself after its last stream. Node's own `server.close()` does neither
+   * on an open session (G1). TLS sessions get the second step alone: there a crossing stream is refused, and its client
+   * knows from the id that the call was not processed and may be repeated elsewhere.
    *
-   * RFC 9113 (6.8) advises a first GOAWAY that refuses nothing. nghttp2 can send one, Node's interface cannot: there
-   * any GOAWAY is the final one for nghttp2, which then drops crossing streams until the second one tells of it.
-   *
-   * Sessions of grpc-js with calls in flight are told later, when those calls have ended or half of `graceMs` is over:
-   * its first keepalive ping after a GOAWAY fails in the client and takes the calls along (G2).
+   * Sessions of grpc-js with calls in flight are told when the calls that were there at the begin of the drain have
+   * ended, or half of `graceMs` is over: its first keepalive ping after a GOAWAY fails in the client and takes the calls
+   * along (G2).
    */
   drain(graceMs: number): void;
 }
 
 interface SessionState {
+  readonly socket: Socket | undefined;
   streams: number;
+  /** Of them, those that began before the drain. */
+  early: number;
+  /** The client has acknowledged our SETTINGS, which must be the first frame that it gets. */
+  greeted: boolean;
+  retiring: boolean;
   /** The client is one that a ping after GOAWAY makes drop its calls. */
   pingsKill: boolean;
 }
+
+/** How long calls may cross the notice, in milliseconds: more than a round trip to the balancer in front. */
+const NOTICE_MS = 500;
+
+/** GOAWAY, NO_ERROR, with the highest id that there is: `nghttp2_submit_shutdown_notice`, which Node does not expose. */
+const NOTICE = Buffer.from("0000080700000000007fffffff00000000", "hex");
 
 /**
  * Pings of clients are answered by nghttp2 and never counted against them, with or without calls: gRPC clients behind
@@ -47,6 +60,9 @@ export function createHttp2(
 ): Http2 {
   const sessions = new Map<ServerHttp2Session, SessionState>();
   let draining = false;
+  let noticeMs = NOTICE_MS;
+  /** The socket whose session Node is making. */
+  let incoming: Socket | undefined;
 
   const server = createServer({
     settings: {
@@ -59,7 +75,18 @@ export function createHttp2(
   });
 
   server.on("session", (session) => {
-    sessions.set(session, { streams: 0, pingsKill: false });
+    const state = {
+      socket: incoming,
+      streams: 0,
+      early: 0,
+      greeted: false,
+      retiring: false,
+      pingsKill: false,
+    };
+    sessions.set(session, state);
+    session.once("localSettings", () => {
+      state.greeted = true;
+    });
     session.once("close", () => sessions.delete(session));
     session.on("error", () => {
       // A broken peer ends its own session; there is nobody to tell.
@@ -67,19 +94,36 @@ export function createHttp2(
     session.setTimeout(limits.sessionIdleMs, () => {
       if (sessions.get(session)?.streams === 0) session.close();
     });
-    if (draining) session.close();
+    if (draining) retire(session, state);
   });
+
+  const retire = (session: ServerHttp2Session, state: SessionState): void => {
+    if (state.retiring) return;
+    state.retiring = true;
+    const { socket } = state;
+    // Node writes to a plain socket whole frames at a time, and the system keeps the order. TLS takes one writer only.
+    const canNotice = socket !== undefined && !(socket instanceof TLSSocket) && socket.writable;
+    if (!canNotice) {
+      session.close();
+      return;
+    }
+    if (state.greeted) socket.write(NOTICE);
+    setTimeout(() => session.close(), noticeMs).unref();
+  };
 
   const count = (stream: ServerHttp2Stream, userAgent: string | undefined): void => {
     // The session is typed for both sides; a request of a server is on a server session.
     const session = stream.session as ServerHttp2Session | undefined;
     const state = session === undefined ? undefined : sessions.get(session);
     if (session === undefined || state === undefined) return;
+    const early = draining ? 0 : 1;
     state.streams += 1;
+    state.early += early;
     state.pingsKill ||= String(userAgent).includes("grpc-node-js/");
     stream.once("close", () => {
       state.streams -= 1;
-      if (draining && state.streams === 0) session.close();
+      state.early -= early;
+      if (draining && state.early === 0) retire(session, state);
     });
   };
 
@@ -110,12 +154,17 @@ export function createHttp2(
   });
 
   return {
-    accept: (socket) => void server.emit("connection", socket),
+    accept(socket) {
+      incoming = socket;
+      server.emit("connection", socket);
+      incoming = undefined;
+    },
     drain(graceMs) {
       draining = true;
+      noticeMs = Math.min(NOTICE_MS, graceMs / 4);
       for (const [session, state] of sessions) {
-        if (!state.pingsKill || state.streams === 0) session.close();
-        else setTimeout(() => session.close(), graceMs / 2).unref();
+        if (!state.pingsKill || state.early === 0) retire(session, state);
+        else setTimeout(() => retire(session, state), graceMs / 2).unref();
       }
     },
   };

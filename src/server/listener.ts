@@ -49,6 +49,8 @@ export interface Listener {
   readonly inFlight: number;
   /** Connections that are open. */
   readonly connections: number;
+  /** Serves on, but has HTTP/1.1 clients connect anew for their next request: before a drain, while balancers learn of it. */
+  retire(): void;
   /**
    * Stops taking connections, tells every client to go elsewhere, and waits for what is in flight, at most `graceMs`;
    * then whatever is left is cut. Ending streams in good time is up to the handlers.
@@ -60,6 +62,9 @@ export interface Listener {
 
 /** How long connections may take to close by themselves once no request is left on them. */
 const LINGER_MS = 1_000;
+
+/** How long a connection may take at a drain to say which protocol it speaks. */
+const UNDECIDED_MS = 250;
 
 /** Rejects when the address cannot be bound, with the error of `listen`. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
@@ -150,17 +155,23 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     get connections() {
       return sockets.size;
     },
+    retire: () => http1.retire(),
     async drain(graceMs) {
       const deadline = Date.now() + graceMs;
       void stopAccepting(server);
-      for (const socket of undecided) socket.destroy();
+      // Those that have just connected may have a request under way.
+      setTimeout(() => {
+        for (const socket of undecided) socket.destroy();
+      }, UNDECIDED_MS).unref();
       http1.drain();
       http2.drain(graceMs);
-      await inFlight.settled(graceMs);
+      const left = () => Math.max(0, deadline - Date.now());
+      do {
+        await inFlight.settled(left());
+        if (inFlight.size === 0) await allClosed(sockets, Math.min(LINGER_MS, left()));
+      } while (inFlight.size > 0 && left() > 0);
       if (inFlight.size > 0) {
         options.log?.warn({ cut: inFlight.size }, "the drain ran out of time: cutting what is left");
-      } else {
-        await allClosed(sockets, Math.min(LINGER_MS, Math.max(0, deadline - Date.now())));
       }
       await close();
     },

@@ -1,10 +1,10 @@
 import type { HttpHandler } from "../transports/http-handler.ts";
 
-/** Why the gateway should get no traffic; empty when it should. */
-export type Readiness = () => Promise<readonly string[]>;
-
-/** `/livez` (the process answers) and `/readyz` (it can serve, or says why not), for the admin port. */
-export function createProbeHandler(readiness: Readiness): HttpHandler {
+/**
+ * `/livez` (the process answers) and `/readyz` (it can serve, or says why not), for the admin port. `readiness`: why the
+ * gateway should get no traffic; empty when it should.
+ */
+export function createProbeHandler(readiness: () => Promise<readonly string[]>): HttpHandler {
   return async (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0];
     if (path !== "/livez" && path !== "/readyz") return false;

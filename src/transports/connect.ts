@@ -16,6 +16,7 @@ import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
 import { clientAddress } from "./forwarded.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
+import { onlyThis } from "./sse.ts";
 import { cutWhenStalled, STALL_MS } from "./stall.ts";
 
 export type { ConnectHandlerOptions, PlainService } from "./connect/options.ts";
@@ -132,6 +133,7 @@ async function serve(
   const header = new Headers(universal.header);
   dropEndlessTimeout(header);
   const { methodKind, input } = handler.method;
+  if (methodKind !== "unary") onlyThis(response);
   if (methodKind === "unary" || methodKind === "server_streaming") {
     const body: RequestBody = {
       wire,

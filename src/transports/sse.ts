@@ -95,11 +95,20 @@ function begin(response: HttpResponse, headers: Iterable<readonly [string, strin
   response.setHeader("content-type", EVENT_STREAM);
   response.setHeader("cache-control", "no-cache, no-transform");
   response.setHeader("x-accel-buffering", "no");
+  onlyThis(response);
   // Silence is normal on a stream: no idle timeout of the socket applies (A2A-145).
   response.setTimeout(0);
   // The client learns at once that its stream is open.
   if ("flushHeaders" in response) response.flushHeaders();
   else response.writeHead(200);
+}
+
+/**
+ * HTTP/1.1: the connection of a stream ends with it. A stream often ends because its server goes, and a client that took
+ * the connection for its next call would meet the close.
+ */
+export function onlyThis(response: HttpResponse): void {
+  if ("shouldKeepAlive" in response) response.shouldKeepAlive = false;
 }
 
 /** Both kinds of response take a string; the union of their signatures does not say so. */

@@ -96,6 +96,9 @@ export interface ServeProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** A start takes two seconds, and many times that where the machine has a lot else to do. */
+const START_MS = 60_000;
+
 /** `baton serve` on a data folder; a restart gives the `ports` of the first. */
 export async function startServe(
   dataDir: string,
@@ -105,7 +108,7 @@ export async function startServe(
   const args = ["serve", "--json", "--port", main, "--admin-port", admin, "--data-dir", dataDir];
   const child = spawnCli(args, options);
   const lines = new Lines(child);
-  const line = await lines.find((text) => text.includes('"adminUrl"'));
+  const line = await lines.find((text) => text.includes('"adminUrl"'), START_MS);
   const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string };
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   return {

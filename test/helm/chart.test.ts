@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { parseConfig } from "../../src/config/load.ts";
+import { ROLES } from "../../src/config/schema.ts";
 import {
   BASE,
   CHART,
@@ -15,12 +16,13 @@ import {
   one,
   refusal,
   runHelm,
+  selects,
   template,
   templateText,
   withValues,
 } from "./helm.ts";
 import { problemsOf } from "./kubernetes.ts";
-import { VALUE_SETS } from "./value-sets.ts";
+import { SPLIT, VALUE_SETS } from "./value-sets.ts";
 
 const rendered = new Map<string, string>();
 
@@ -58,14 +60,11 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
     });
 
     it("makes a baton.yaml that the program takes, without a secret in it", () => {
-      const configMap = one(
-        all(),
-        "ConfigMap",
-        name === "everything on the pods" ? "gateway" : "release-baton",
-      );
+      const gateway = name === "everything on the pods" ? "gateway" : "release-baton";
+      const configMap = one(all(), "ConfigMap", gateway);
       const text = configMap.data["baton.yaml"];
       const document = parse(text);
-      const { env } = one(all(), "Deployment").spec.template.spec.containers[0];
+      const { env } = one(all(), "Deployment", gateway).spec.template.spec.containers[0];
       // What the environment brings in a pod.
       if (env.some(({ name: variable }: Manifest) => variable === "BATON_REDIS_URL"))
         document.redis.url = "redis://x";
@@ -97,18 +96,22 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
         if (kind === "Pod") return [metadata.labels];
         return kind === "Deployment" || kind === "StatefulSet" ? [spec.template.metadata.labels] : [];
       });
-      const selectors = all().flatMap(({ kind, spec }) => {
-        if (kind === "Service") return [spec.selector];
-        if (kind === "NetworkPolicy") return [spec.podSelector.matchLabels];
-        return kind === "PodDisruptionBudget" || kind === "Deployment" || kind === "StatefulSet"
-          ? [spec.selector.matchLabels]
-          : [];
-      });
-      for (const selector of selectors) {
-        const matching = pods.filter((labels) =>
-          Object.entries(selector).every(([key, value]) => labels[key] === value),
-        );
-        expect(matching, JSON.stringify(selector)).toHaveLength(1);
+      for (const { kind, metadata, spec } of all()) {
+        const selector =
+          kind === "Service"
+            ? { matchLabels: spec.selector }
+            : kind === "NetworkPolicy"
+              ? spec.podSelector
+              : ["PodDisruptionBudget", "Deployment", "StatefulSet"].includes(kind)
+                ? spec.selector
+                : undefined;
+        if (selector === undefined) continue;
+        const matching = pods.filter((labels) => selects(selector, labels));
+        // Two objects are for the pods of several roles, where these are split.
+        const many =
+          name === SPLIT ? ["NetworkPolicy release-baton", "Service release-baton-background"] : [];
+        if (many.includes(`${kind} ${metadata.name}`)) expect(matching.length).toBeGreaterThan(1);
+        else expect(matching, `${kind} ${metadata.name}`).toHaveLength(1);
       }
     });
   });
@@ -219,15 +222,55 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
     expect(await notes(BASE)).not.toMatch(/One pod:/);
   });
 
-  it("gives the drain the time that it takes, and the program the same time", async () => {
-    const { spec } = one(
-      await template({ ...BASE, drain: { preStopSeconds: 7, graceSeconds: 40 } }),
-      "Deployment",
-    ).spec.template;
+  it("H14 gives the drain the time that it takes, and the program the same time", async () => {
+    const objects = await template({
+      ...BASE,
+      drain: { preStopSeconds: 7, delaySeconds: 9, graceSeconds: 40 },
+    });
+    const { spec } = one(objects, "Deployment").spec.template;
     const [{ args, lifecycle }] = spec.containers;
-    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(7 + 40 + 5);
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(7 + 9 + 40 + 5);
+    expect(parse(one(objects, "ConfigMap").data["baton.yaml"]).drain).toEqual({ delaySeconds: 9 });
     expect(args).toEqual(["serve", "--json", "--grace", "40s"]);
     expect(lifecycle.preStop.exec.command).toEqual(["node", "-e", "setTimeout(() => {}, 7000)"]);
+  });
+
+  it("makes a Deployment for each role where that is asked for, and only the gateway's takes calls", () => {
+    const objects = manifests(rendered.get(SPLIT) ?? "");
+    const deployments = objects.filter(({ kind }) => kind === "Deployment");
+    const rolesOf = ({ spec }: (typeof objects)[number]) => spec.template.spec.containers[0].args.at(-1);
+    expect(deployments.map(rolesOf).sort()).toEqual([...ROLES].sort());
+    for (const deployment of deployments) {
+      const [{ ports, args, lifecycle }] = deployment.spec.template.spec.containers;
+      const gateway = rolesOf(deployment) === "gateway";
+      expect(args.at(-2)).toBe("--roles");
+      expect(ports.map(({ name }: { name: string }) => name)).toEqual(
+        gateway ? ["main", "admin"] : ["admin"],
+      );
+      expect(lifecycle !== undefined).toBe(gateway);
+      expect(deployment.metadata.labels["app.kubernetes.io/component"]).toBe(rolesOf(deployment));
+    }
+    const byName = (name: string) => one(objects, "Deployment", name).spec;
+    expect(byName("release-baton-push").replicas).toBe(3);
+    expect(byName("release-baton-push").template.spec.containers[0].resources.limits.memory).toBe("512Mi");
+    expect(byName("release-baton-sweeper").template.spec.containers[0].resources.limits.memory).toBe("1Gi");
+    // One for each role of two pods or more.
+    const budgets = objects.filter(({ kind }) => kind === "PodDisruptionBudget");
+    expect(budgets.map(({ metadata }) => metadata.name).sort()).toEqual([
+      "release-baton",
+      "release-baton-followers",
+      "release-baton-push",
+    ]);
+    // The pods of every role reach Redis.
+    const [rule] = one(objects, "NetworkPolicy", "release-baton-redis").spec.ingress;
+    const pods = deployments.map(({ spec }) => spec.template.metadata.labels);
+    expect(pods.every((labels) => selects(rule.from[0].podSelector, labels))).toBe(true);
+  });
+
+  it("makes no pods for pushes where there are none", async () => {
+    const objects = await template({ ...BASE, roles: { split: true } });
+    const names = objects.filter(({ kind }) => kind === "Deployment").map(({ metadata }) => metadata.name);
+    expect(names.sort()).toEqual(["release-baton", "release-baton-followers", "release-baton-sweeper"]);
   });
 
   it("speaks h2c to gateways, and https with a certificate", () => {

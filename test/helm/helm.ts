@@ -86,3 +86,18 @@ export function one(all: readonly Manifest[], kind: string, suffix = ""): Manife
 export function kinds(all: readonly Manifest[]): string[] {
   return all.map(({ kind }) => kind).sort();
 }
+
+/** Whether a label selector takes a pod with these labels. */
+export function selects(
+  { matchLabels = {}, matchExpressions = [] }: Manifest,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const each = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return (
+    each &&
+    matchExpressions.every(({ key, operator, values }: Manifest) => {
+      if (operator !== "In") throw new Error(`operator ${operator}`);
+      return values.includes(labels[key]);
+    })
+  );
+}

@@ -7,6 +7,9 @@ const SECRET_REDIS = {
 };
 const PUSH = { push: { existingSecret: "baton" } };
 
+/** The set with a Deployment for each role. */
+export const SPLIT = "a Deployment for each role";
+
 export const VALUE_SETS: Readonly<Record<string, object>> = {
   "the least": BASE,
   "trial with a Redis beside it": {
@@ -54,6 +57,12 @@ export const VALUE_SETS: Readonly<Record<string, object>> = {
       },
       persistence: "accept-loss",
     },
+  },
+  [SPLIT]: {
+    admin: { existingSecret: "baton" },
+    ...PUSH,
+    redis: { bundled: { enabled: true } },
+    roles: { split: true, push: { replicas: 3, resources: { limits: { memory: "512Mi" } } } },
   },
   "one pod": { ...BASE, replicas: 1 },
   "more pods by load": {

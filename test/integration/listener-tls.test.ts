@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect as h2connect } from "node:http2";
+import { constants, connect as h2connect } from "node:http2";
 import { get as httpsGet } from "node:https";
 import { connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
@@ -79,6 +79,33 @@ describe("one port with TLS", () => {
       createGrpcTransport({ baseUrl: listener.url, nodeOptions: { ca } }),
     );
     expect((await client.getTask({ id: "T1" }, { headers: AUTH })).id).toBe("T1");
+  });
+
+  it("tells a client over TLS that a request which crossed the GOAWAY was not processed", async () => {
+    const server = await startGrpcServer({}, { tls });
+    const session = h2connect(server.listener.url, { ca });
+    session.on("error", () => {});
+    const post = () => {
+      const stream = session.request({
+        ":method": "POST",
+        ":path": "/lf.a2a.v1.A2AService/GetTask",
+        "content-type": "application/json",
+        ...AUTH,
+      });
+      stream.on("error", () => {});
+      return stream;
+    };
+    const held = post();
+    held.end('{"id":"slow"}');
+    await expect.poll(() => server.slow.length).toBe(1);
+    const drained = server.listener.drain(5_000);
+    const crossing = post();
+    crossing.end('{"id":"slow"}');
+    await expect(once(crossing, "close")).rejects.toThrow("REFUSED_STREAM");
+    expect(crossing.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(server.slow).toHaveLength(1);
+    server.slow[0]?.answer();
+    await drained;
   });
 
   it("G1 drains TLS sessions with GOAWAY, and finishes what is in flight", async () => {

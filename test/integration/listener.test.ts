@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, get as httpGet, request as httpRequest } from "node:http";
 import { type ClientHttp2Session, constants, connect as h2connect } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Listener, type ListenerOptions, startListener } from "../../src/server/listener.ts";
 import { SECURITY_HEADERS } from "../../src/server/security-headers.ts";
@@ -17,6 +17,7 @@ const handler: HttpHandler = async (request, response) => {
   if (path === "/boom") throw new Error("secret detail");
   if (path.startsWith("/hold")) {
     gates.set(path, () => response.end(`held ${path}`));
+    if (path.startsWith("/hold-open")) (response as { flushHeaders(): void }).flushHeaders();
     return true;
   }
   if (path === "/stream") {
@@ -367,7 +368,7 @@ describe("drain", () => {
     const held = h2request(session, "/hold-1");
     await expect.poll(() => gates.has("/hold-1")).toBe(true);
     const drained = listener.drain(5_000);
-    await expect.poll(() => goaways).toEqual([1]);
+    await expect.poll(() => goaways, { timeout: 2_000 }).toEqual([2 ** 31 - 1, 1]);
     await expect(h2request(session, "/late")).rejects.toThrow();
     await expect(h1request(listener, "/late")).rejects.toThrow(/ECONNREFUSED/);
     gates.get("/hold-1")?.();
@@ -376,18 +377,64 @@ describe("drain", () => {
     expect(listener.inFlight).toBe(0);
   });
 
-  it("tells a client that a request which crossed the GOAWAY was not processed", async () => {
+  it("G1 serves a request that crosses the first GOAWAY", async () => {
     const listener = await start();
     const session = h2(listener);
     const held = h2request(session, "/hold-5");
     await expect.poll(() => gates.has("/hold-5")).toBe(true);
+    const crossing = h2request(session, "/crossing");
+    // Now it has been written, and in this turn nobody reads.
+    await immediate();
     const drained = listener.drain(2_000);
-    // Sent in the same turn, before the client can have read the GOAWAY.
-    await expect(h2request(session, "/hold-crossing")).rejects.toThrow("REFUSED_STREAM");
-    expect(gates.has("/hold-crossing")).toBe(false);
+    expect((await crossing).body).toBe("2.0 GET /crossing ");
     gates.get("/hold-5")?.();
     expect((await held).body).toBe("held /hold-5");
     await drained;
+  });
+
+  it("serves what has just connected when the drain begins, and then closes", async () => {
+    const listener = await start();
+    const early = raw(listener.port);
+    await once(early, "connect");
+    // The server has the connection, though not yet a byte of it.
+    await h1request(listener, "/after");
+    const drained = listener.drain(2_000);
+    early.write("GET /early HTTP/1.1\r\nHost: a\r\n\r\n");
+    const answer = await untilClosed(early);
+    expect(answer).toContain("1.1 GET /early");
+    expect(answer.toLowerCase()).toContain("connection: close");
+    await drained;
+  });
+
+  it("closes a connection with the last bytes of a stream that began before the drain", async () => {
+    const listener = await start();
+    const socket = raw(listener.port);
+    const all = untilClosed(socket);
+    socket.write("GET /hold-open HTTP/1.1\r\nHost: a\r\n\r\n");
+    await expect.poll(() => gates.has("/hold-open")).toBe(true);
+    const drained = listener.drain(5_000);
+    await sleep(50);
+    const began = Date.now();
+    gates.get("/hold-open")?.();
+    const answer = await all;
+    expect(answer.toLowerCase()).toContain("connection: keep-alive");
+    expect(answer).toContain("held /hold-open");
+    expect(Date.now() - began).toBeLessThan(500);
+    await drained;
+  });
+
+  it("before a drain it serves on, and answers Connection: close, so that clients connect anew", async () => {
+    const listener = await start();
+    const agent = new Agent({ keepAlive: true });
+    clients.push(agent);
+    expect((await h1request(listener, "/a", agent)).headers.connection).toBe("keep-alive");
+    listener.retire();
+    for (const path of ["/b", "/c"]) {
+      const answer = await h1request(listener, path, agent);
+      expect(answer.body).toBe(`1.1 GET ${path} `);
+      expect(answer.headers.connection).toBe("close");
+    }
+    expect((await h2request(h2(listener), "/d")).body).toBe("2.0 GET /d ");
   });
 
   it("sends Connection: close on HTTP/1.1 and closes idle connections", async () => {

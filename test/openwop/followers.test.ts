@@ -34,8 +34,9 @@ afterAll(async () => {
   await redis.stop();
 });
 
-async function replica(workflow: string, backend: Json = {}): Promise<TestGateway> {
+async function replica(workflow: string, backend: Json = {}, extra: Json = {}): Promise<TestGateway> {
   const gateway = await startTestGateway({
+    ...extra,
     agents: { [workflow]: openwopAgent(host.url, workflow, backend) },
     defaultAgent: workflow,
     redis: { url: redis.server.url },
@@ -50,6 +51,19 @@ async function stopOne(gateway: TestGateway): Promise<void> {
 const at = (gateway: TestGateway, token: string) => new RpcClient(gateway.url, token);
 
 describe("followers", () => {
+  it("a process without the role starts runs and leaves them to one that has it, at once", async () => {
+    const gateway = await replica("conformance-approval", {}, { roles: ["gateway"] });
+    const client = at(gateway, await gateway.vend({}));
+    await client.start();
+    // GetTask would ask the host itself.
+    const state = async () => (await client.call("ListTasks", {})).result.tasks[0].status.state;
+    await sleep(1000);
+    expect(await state(), "nobody follows it").not.toBe("TASK_STATE_INPUT_REQUIRED");
+    const follower = await replica("conformance-approval", {}, { roles: ["followers"] });
+    expect(follower.port).toBe(0);
+    await eventually(async () => (await state()) === "TASK_STATE_INPUT_REQUIRED", "it is followed", 5000);
+  });
+
   it("OW-10 a task goes on after a restart of the gateway, and what happened meanwhile is there", async () => {
     const first = await replica("conformance-approval");
     const token = await first.vend({});

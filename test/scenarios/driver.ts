@@ -133,6 +133,8 @@ export interface Target {
   readonly url: string;
   /** `host:port`, for gRPC. */
   readonly authority: string;
+  /** Options of a `@grpc/grpc-js` channel, laid over the driver's, which repeats no call. */
+  readonly channel?: Readonly<Record<string, string | number>>;
 }
 
 /** A transport that the table runs on. */

@@ -25,6 +25,26 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: gateway
 {{- end }}
 
+{{/* Roles with a Deployment of their own, where they are split; without its key there is nothing to push. */}}
+{{- define "baton.backgroundRoles" -}}
+{{ if .Values.push.existingSecret }}push {{ end }}followers sweeper
+{{- end }}
+
+{{/* All pods that run Baton, as a label selector. */}}
+{{- define "baton.allPods" -}}
+{{- if .Values.roles.split -}}
+matchLabels:
+  {{- include "baton.instanceLabels" . | nindent 2 }}
+matchExpressions:
+  - key: app.kubernetes.io/component
+    operator: In
+    values: [gateway, push, followers, sweeper]
+{{- else -}}
+matchLabels:
+  {{- include "baton.selectorLabels" . | nindent 2 }}
+{{- end -}}
+{{- end }}
+
 {{- define "baton.labels" -}}
 {{ include "baton.instanceLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -92,7 +112,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.tls.existingSecret -}}
 {{- $_ := set $listen "tls" (dict "certFile" "/etc/baton-tls/tls.crt" "keyFile" "/etc/baton-tls/tls.key") -}}
 {{- end -}}
-{{- $chart := dict "listen" $listen "admin" (dict "host" "0.0.0.0" "port" 7421) "dataDir" "/var/lib/baton" "redis" $own -}}
+{{- $chart := dict "listen" $listen "admin" (dict "host" "0.0.0.0" "port" 7421) "dataDir" "/var/lib/baton" "redis" $own "drain" (dict "delaySeconds" .Values.drain.delaySeconds) -}}
 {{- if not .Values.push.existingSecret }}{{ $_ := set $chart "push" (dict "enabled" false) }}{{ end -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.config) $chart) -}}
 {{- end }}

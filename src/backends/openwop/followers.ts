@@ -66,10 +66,14 @@ export class Followers {
     ]);
   }
 
-  /** Follows a run that this process holds already. */
+  /** Follows a run that this process holds already; one that follows none leaves it to another. */
   adopt(record: RunRecord): void {
     if (this.#stop.signal.aborted || this.#followed.has(record.id)) return;
-    const { link, sync, onError } = this.#options;
+    const { link, store, holder, sync, onError } = this.#options;
+    if (this.#loops === undefined) {
+      store.release(link.agent, holder, 0, new Map([[record.id, record.fence]])).catch(onError);
+      return;
+    }
     const { pollSeconds, pollCapSeconds } = link.config.followers;
     const abort = new AbortController();
     const options = {

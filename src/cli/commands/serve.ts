@@ -9,6 +9,7 @@ interface ServeOptions {
   readonly port?: number;
   readonly adminPort?: number;
   readonly dataDir?: string;
+  readonly roles?: string;
   readonly grace: number;
   readonly json?: boolean;
 }
@@ -25,6 +26,10 @@ export function serveCommand(): Command {
       port,
     )
     .option("--data-dir <folder>", "embedded Redis and admin credential (BATON_DATA_DIR; default .baton)")
+    .option(
+      "--roles <list>",
+      "what this process does: gateway,push,followers,sweeper (BATON_ROLES; default: all of it)",
+    )
     .option("--grace <time>", "how long calls in flight may take to finish at the end", duration, 10)
     .option("--json", "log as JSON, one record a line, on standard output")
     .action(serve);
@@ -40,6 +45,7 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(options.host === undefined ? {} : { BATON_HOST: options.host }),
     ...(options.port === undefined ? {} : { BATON_PORT: String(options.port) }),
     ...(options.adminPort === undefined ? {} : { BATON_ADMIN_PORT: String(options.adminPort) }),
+    ...(options.roles === undefined ? {} : { BATON_ROLES: options.roles }),
     ...(options.dataDir === undefined ? {} : { BATON_DATA_DIR: options.dataDir }),
   });
   const { level } = config.telemetry.log;
@@ -55,14 +61,19 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 
-  const gateway = await Promise.race([startGateway(config, { log }), signalled.promise]);
+  const onAdmin = (url: string) => log.info({ probes: url }, `Probes are answered on ${url}`);
+  const gateway = await Promise.race([startGateway(config, { log, onAdmin }), signalled.promise]);
   if (typeof gateway === "string") {
     // A start can last, as one that waits for its Redis does, and nobody has been served yet.
     log.info({ signal: gateway }, `${gateway}: ending before Baton has started`);
     process.exit(EXIT.ok);
   }
   const { url, adminUrl, consoleUrl } = gateway;
-  log.info({ url, adminUrl, pid: process.pid }, `Baton listens on ${url}, for operators on ${adminUrl}`);
+  const { roles } = config;
+  const here = roles.includes("gateway")
+    ? `listens on ${url}, for operators on`
+    : `does ${roles.join(", ")};`;
+  log.info({ url, adminUrl, roles: roles.join(","), pid: process.pid }, `Baton ${here} ${adminUrl}`);
   if (consoleUrl !== undefined) {
     const where = config.admin.token === undefined ? `, which is in ${adminTokenFile(config.dataDir)}` : "";
     log.info({}, `The console is at ${consoleUrl}; sign in with the admin credential${where}`);

@@ -87,11 +87,12 @@ function readError(error: ServiceError, read: GrpcDialect["details"]): WireError
 const deadline = ({ timeoutMs }: CallOptions) =>
   timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 
-export async function connectGrpc(dialect: GrpcDialect, { authority }: Target): Promise<Driver> {
+export async function connectGrpc(dialect: GrpcDialect, { authority, channel }: Target): Promise<Driver> {
   const path = (rpc: string): string => `/${dialect.service}/${rpc}`;
   const client = new Client(authority, credentials.createInsecure(), {
     "grpc.max_receive_message_length": -1,
     "grpc.enable_retries": 0,
+    ...channel,
   });
 
   function call(rpc: string, body: Uint8Array, options: CallOptions): Promise<[Buffer, Headers]> {
