@@ -50,6 +50,16 @@ function errorStatusJson(status: Status): JsonValue[] {
   return Array.isArray(details) ? details : [];
 }
 
+/** What an error says in the metadata of gRPC and Connect besides its status (A2A-15). */
+export function errorMetadata(error: BatonError): Record<string, string> {
+  return {
+    ...(error.retryAfterMs === undefined
+      ? {}
+      : { "retry-after": String(Math.max(1, Math.ceil(error.retryAfterMs / 1000))) }),
+    ...(error.kind === "Unauthenticated" ? { "www-authenticate": "Bearer" } : {}),
+  };
+}
+
 /** The whole error as `google.rpc.Status`, the content of `grpc-status-details-bin` (A2A-148). */
 export function errorStatus(error: BatonError, edition: ErrorTable = "1.0.1"): Status {
   return create(StatusSchema, {

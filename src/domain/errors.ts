@@ -82,6 +82,12 @@ const TABLE = {
 
   ParseError: standard(-32700, "PARSE_ERROR", "INVALID_ARGUMENT", 400),
   InvalidRequest: standard(-32600, "INVALID_REQUEST", "INVALID_ARGUMENT", 400),
+  /** No message, or several, where a method takes one: gRPC calls that UNIMPLEMENTED. */
+  MessageCount: standard(-32600, "INVALID_REQUEST", "UNIMPLEMENTED", 400),
+  /** A compressed message without a word of how it is compressed: gRPC calls that INTERNAL. */
+  UnnamedCompression: standard(-32600, "INVALID_REQUEST", "INTERNAL", 400),
+  /** UNIMPLEMENTED, so that a client may choose another (gRPC compression rules). */
+  UnknownCompression: standard(-32600, "INVALID_REQUEST", "UNIMPLEMENTED", 415),
   MethodNotFound: standard(-32601, "METHOD_NOT_FOUND", "UNIMPLEMENTED", 404),
   /** A path, agent or route that does not exist, refused before any method is known. */
   RouteNotFound: frame(-32601, "ROUTE_NOT_FOUND", "UNIMPLEMENTED", 404, 404),

@@ -6,7 +6,9 @@ import type {
   Message,
   MessageShape,
 } from "@bufbuild/protobuf";
+import type { Status } from "../../gen/google/rpc/status_pb.js";
 import type { Caller } from "../domain/caller.ts";
+import { errorMetadata, errorStatus } from "../domain/error-details.ts";
 import {
   BatonError,
   type ErrorTable,
@@ -76,10 +78,16 @@ interface Registration {
   readonly ownChecks: boolean;
 }
 
-/** An answer and the headers to send with it. */
-export interface UnaryResult<T> {
-  readonly message: T;
+/** What goes with an answer besides its messages. */
+interface Answer {
   readonly headers: ResponseHeaders;
+  /** Trailing metadata for gRPC and Connect, asked for when the last message has gone; absent: none. */
+  trailers?(): Readonly<Record<string, string>>;
+}
+
+/** An answer and the headers to send with it. */
+export interface UnaryResult<T> extends Answer {
+  readonly message: T;
 }
 
 /** A unary call of a known caller. `run` handles it, once, and rejects with what it is refused with. */
@@ -94,9 +102,14 @@ export type AroundCall = <T extends UnaryResult<Message>>(
 ) => Promise<T>;
 
 /** A started stream: its first item has been produced, so `headers` are final. */
-export interface StreamResult<T> {
+export interface StreamResult<T> extends Answer {
   readonly items: AsyncIterable<StreamItem<T>>;
-  readonly headers: ResponseHeaders;
+}
+
+/** An error as gRPC and Connect tell it. */
+export interface RpcError {
+  readonly status: Status;
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /**
@@ -150,6 +163,11 @@ export class Dispatcher {
     const agent = caller?.agent ?? "";
     if (agent === "" || !this.#options.hasAgent(agent)) return "1.0.1";
     return this.#options.errorTable?.(agent) ?? "1.0.1";
+  }
+
+  /** An error for gRPC and Connect, in the edition of the caller's agent. */
+  rpcError(error: BatonError, caller: Caller | undefined): RpcError {
+    return { status: errorStatus(error, this.errorTable(caller)), metadata: errorMetadata(error) };
   }
 
   /**
@@ -248,7 +266,7 @@ export class Dispatcher {
       const iterator = observed?.watch(produced) ?? produced;
       const first = await iterator.next();
       const items = new StartedStream(first, iterator, meta.signal);
-      return { items, headers: call.responseHeaders };
+      return { items, headers: call.responseHeaders, trailers: () => items.trailers() };
     } catch (thrown) {
       const error = BatonError.from(thrown);
       observed?.end(error.kind);

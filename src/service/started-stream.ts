@@ -9,6 +9,7 @@ export class StartedStream<T> implements AsyncIterableIterator<StreamItem<T>> {
   #first: IteratorResult<StreamItem<T>> | undefined;
   readonly #producer: AsyncIterator<StreamItem<T>>;
   readonly #signal: AbortSignal;
+  #lastId: string | undefined;
   readonly #onAbort = () => void this.return().catch(() => {});
 
   constructor(
@@ -33,10 +34,17 @@ export class StartedStream<T> implements AsyncIterableIterator<StreamItem<T>> {
     const first = this.#first;
     this.#first = undefined;
     try {
-      return first ?? (await this.#producer.next());
+      const result = first ?? (await this.#producer.next());
+      if (result.done !== true && result.value.id !== undefined) this.#lastId = result.value.id;
+      return result;
     } catch (thrown) {
       throw BatonError.from(thrown);
     }
+  }
+
+  /** Where the reader stands in the task log: what it resumes from on a binding whose messages carry no id. */
+  trailers(): Readonly<Record<string, string>> {
+    return this.#lastId === undefined ? {} : { "a2a-last-event-id": this.#lastId };
   }
 
   async return(): Promise<IteratorResult<StreamItem<T>>> {

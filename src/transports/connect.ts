@@ -72,7 +72,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): HttpHandle
       request.resume();
       const error = new BatonError("MethodNotFound", "unknown method");
       if (wire === undefined) writeHttpError(response, 404, error);
-      else writeError(response, wire, error);
+      else writeError(response, wire, error, dispatcher);
       return TAKEN;
     }
     if (!fits(request, response, handler, wire)) return TAKEN;
@@ -127,7 +127,8 @@ async function serve(
   } catch {
     // No authority, or one that is no host name.
     request.resume();
-    writeError(response, wire, new BatonError("InvalidRequest", "the request names no valid host"));
+    const error = new BatonError("InvalidRequest", "the request names no valid host");
+    writeError(response, wire, error, options.dispatcher);
     return;
   }
   const header = new Headers(universal.header);
@@ -156,7 +157,7 @@ async function serve(
     await Promise.race([universalResponseToNodeResponse(answer, response), closed(response)]);
   } catch (thrown) {
     if (!response.headersSent && !response.writableEnded) {
-      writeError(response, wire, BatonError.from(thrown));
+      writeError(response, wire, BatonError.from(thrown), options.dispatcher);
     }
     // Otherwise the connection broke while the answer was written: there is nobody left to tell.
   } finally {

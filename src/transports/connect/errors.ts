@@ -1,10 +1,11 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { type Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
-import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { type Status, StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { Caller } from "../../domain/caller.ts";
-import { errorStatus } from "../../domain/error-details.ts";
-import { BatonError, type ErrorTable, errorRow } from "../../domain/errors.ts";
+import { errorMetadata, errorStatus } from "../../domain/error-details.ts";
+import { BatonError, errorRow } from "../../domain/errors.ts";
+import type { Dispatcher, RpcError } from "../../service/dispatcher.ts";
 import { encodeMessage } from "../grpc/message-text.ts";
 import type { HttpResponse } from "../http-handler.ts";
 import { abortError } from "./abort.ts";
@@ -14,38 +15,36 @@ import type { Wire } from "./wire.ts";
 /** Flags of the last frame of a Connect stream. */
 const END_STREAM = 0b10;
 
-/** Headers that an error brings along, on every protocol (A2A-15). */
-export function errorHeaders(error: BatonError): Record<string, string> {
-  return {
-    ...(error.retryAfterMs === undefined
-      ? {}
-      : { "retry-after": String(Math.max(1, Math.ceil(error.retryAfterMs / 1000))) }),
-    ...(error.kind === "Unauthenticated" ? { "www-authenticate": "Bearer" } : {}),
-  };
-}
-
 /**
  * The error as connect-es prints it: the same code, message and details in the trailers of gRPC
  * (`grpc-status-details-bin`, A2A-148), the trailer frame of gRPC-Web and the JSON of Connect.
  */
-export function toConnectError(error: BatonError, edition?: ErrorTable, code?: Code): ConnectError {
-  const status = errorStatus(error, edition);
-  const connectError = new ConnectError(
-    text(error),
-    code ?? status.code,
-    errorHeaders(error),
-    undefined,
-    error.cause,
-  );
+export function toConnectError(error: BatonError): ConnectError {
+  return connectErrorOf(plainRpcError(error), error.cause);
+}
+
+function connectErrorOf({ status, metadata }: RpcError, cause: unknown): ConnectError {
+  const { code, message } = status;
+  const connectError = new ConnectError(message.toWellFormed(), code, { ...metadata }, undefined, cause);
   connectError.details = status.details.map(({ typeUrl, value }) => ({ type: typeName(typeUrl), value }));
   return connectError;
 }
 
+/** An error of a request whose caller, and so whose edition of the error table, is unknown. */
+function plainRpcError(error: BatonError): RpcError {
+  return { status: errorStatus(error), metadata: errorMetadata(error) };
+}
+
 /** Answers a request that reaches no method, in the form that its sender understands. */
-export function writeError(response: HttpResponse, wire: Wire, error: BatonError): void {
-  const headers = errorHeaders(error);
+export function writeError(
+  response: HttpResponse,
+  wire: Wire,
+  error: BatonError,
+  dispatcher: Dispatcher,
+): void {
+  const { status, metadata } = dispatcher.rpcError(error, undefined);
+  const headers: Record<string, string> = { ...metadata };
   if (wire.protocol !== "connect") {
-    const status = errorStatus(error);
     // Trailers-only: with no message to precede them, the trailers are the headers.
     headers["content-type"] = `application/${wire.protocol}+${wire.json ? "json" : "proto"}`;
     headers["grpc-status"] = String(status.code);
@@ -54,22 +53,24 @@ export function writeError(response: HttpResponse, wire: Wire, error: BatonError
     end(response, 200, headers);
   } else if (wire.enveloped) {
     headers["content-type"] = `application/connect+${wire.json ? "json" : "proto"}`;
-    end(response, 200, headers, envelope(END_STREAM, JSON.stringify({ error: connectJson(error) })));
+    end(response, 200, headers, envelope(END_STREAM, JSON.stringify({ error: connectJson(error, status) })));
   } else {
     headers["content-type"] = "application/json";
     const row = errorRow(error.kind);
-    end(response, row.http, headers, Buffer.from(JSON.stringify(connectJson(error))));
+    end(response, row.http, headers, Buffer.from(JSON.stringify(connectJson(error, status))));
   }
 }
 
-/** The same for a request whose framing is unknown or wrong: HTTP status and the JSON of Connect. */
+/**
+ * Refuses a request that is no call of any protocol, by HTTP status and a sentence. No JSON: clients of Connect would take
+ * it for the answer to a call, and clients of gRPC for nothing.
+ */
 export function writeHttpError(response: HttpResponse, status: number, error: BatonError): void {
-  const headers = { ...errorHeaders(error), "content-type": "application/json" };
-  end(response, status, headers, Buffer.from(JSON.stringify(connectJson(error))));
+  const headers = { ...errorMetadata(error), "content-type": "text/plain; charset=utf-8" };
+  end(response, status, headers, Buffer.from(`${text(error)}\n`));
 }
 
-function connectJson(error: BatonError) {
-  const { details } = errorStatus(error);
+function connectJson(error: BatonError, { details }: Status) {
   const name = errorRow(error.kind).grpc;
   return {
     code: name === "CANCELLED" ? "canceled" : name.toLowerCase(),
@@ -131,7 +132,7 @@ export function failure(
       "a handler failed",
     );
   }
-  const answer = toConnectError(error, options.dispatcher.errorTable(known.caller));
+  const answer = connectErrorOf(options.dispatcher.rpcError(error, known.caller), error.cause);
   if (known.requestId !== undefined) answer.metadata.set("x-request-id", known.requestId);
   return answer;
 }

@@ -8,6 +8,7 @@ import {
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import type { StreamItem } from "../../service/call.ts";
+import type { StreamResult } from "../../service/dispatcher.ts";
 import { printMessage } from "../json/print.ts";
 import { printOptionsFor } from "../json/print-options.ts";
 import { untilAborted } from "./abort.ts";
@@ -55,6 +56,7 @@ function route(
       try {
         const result = await untilAborted(dispatcher.unary(method, message, meta, caller), context.signal);
         copyHeaders(result.headers, context.responseHeader);
+        setTrailers(result.trailers, context);
         return output(result.message, message);
       } catch (thrown) {
         throw failure(thrown, context, options, { caller, requestId: meta.requestId });
@@ -64,20 +66,22 @@ function route(
     router.rpc(method, async function* (_placeholder: Message, context: HandlerContext) {
       const { message, meta, caller } = admitted(context);
       let iterator: AsyncIterator<StreamItem<Message>> | undefined;
+      let trailers: StreamResult<Message>["trailers"];
       try {
         const start = dispatcher.stream(method, message, meta, caller);
         const stream = await untilAborted(start, context.signal, ({ items }) => abandon(items));
         copyHeaders(stream.headers, context.responseHeader);
+        trailers = stream.trailers;
         iterator = stream.items[Symbol.asyncIterator]();
         for (;;) {
           const next = await untilAborted(iterator.next(), context.signal);
           if (next.done === true) break;
-          if (next.value.id !== undefined) context.responseTrailer.set("a2a-last-event-id", next.value.id);
           yield output(next.value.message, message);
         }
       } catch (thrown) {
         throw failure(thrown, context, options, { caller, requestId: meta.requestId });
       } finally {
+        setTrailers(trailers, context);
         // Not awaited: a generator that is waiting ends when its own wait does.
         iterator?.return?.().catch(() => {});
       }
@@ -87,6 +91,10 @@ function route(
       `${method.parent.typeName}.${method.name}: the dispatcher has no client-streaming methods`,
     );
   }
+}
+
+function setTrailers(trailers: StreamResult<Message>["trailers"], context: HandlerContext): void {
+  for (const [name, value] of Object.entries(trailers?.() ?? {})) context.responseTrailer.set(name, value);
 }
 
 /** Nobody waits for the stream any more. */

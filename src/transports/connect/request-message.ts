@@ -1,22 +1,22 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
-import { Code, type ConnectError } from "@connectrpc/connect";
 import { BatonError } from "../../domain/errors.ts";
+import { readFrame, tooLarge, unnamedCompression } from "../grpc/frame.ts";
 import { parseJson, readMessage } from "../json/read.ts";
-import { toConnectError } from "./errors.ts";
 import type { Wire } from "./wire.ts";
 
 /** Q24, SB-53: 256 KiB on every transport. */
 export const DEFAULT_READ_MAX_BYTES = 262_144;
 
 const ENVELOPE_HEAD = 5;
-const COMPRESSED = 0b1;
 
 const DECOMPRESS = {
   gzip: promisify(gunzip),
   br: promisify(brotliDecompress),
 } as const;
+
+type Encoding = keyof typeof DECOMPRESS;
 
 /** What a client may compress its requests with; answers are never compressed (A2A-145). */
 export const ACCEPTED_ENCODINGS = ["identity", ...Object.keys(DECOMPRESS)].join(",");
@@ -47,27 +47,17 @@ export async function readRequestMessage(desc: DescMessage, request: RequestBody
 
 async function wholeBody(request: RequestBody): Promise<Uint8Array> {
   const data = await collect(request, request.maxBytes);
-  return decompress(data, request.header.get("content-encoding"), request.maxBytes);
+  const encoding = encodingOf(request.header.get("content-encoding"));
+  return encoding === undefined ? data : decompress(data, encoding, request.maxBytes);
 }
 
 async function singleEnvelope(request: RequestBody): Promise<Uint8Array> {
   const bytes = await collect(request, request.maxBytes + ENVELOPE_HEAD);
-  if (bytes.length === 0) throw new BatonError("InvalidRequest", "the request holds no message");
-  if (bytes.length < ENVELOPE_HEAD) throw cutShort();
-  const flags = bytes.readUInt8(0);
-  const end = ENVELOPE_HEAD + bytes.readUInt32BE(1);
-  if (end - ENVELOPE_HEAD > request.maxBytes) throw tooLarge(request.maxBytes);
-  if (bytes.length < end) throw cutShort();
-  if (bytes.length > end) throw new BatonError("InvalidRequest", "the request holds more than one message");
-  if ((flags & ~COMPRESSED) !== 0) throw new BatonError("InvalidRequest", "unknown envelope flags");
-  const data = bytes.subarray(ENVELOPE_HEAD);
-  if ((flags & COMPRESSED) === 0) return data;
-  const encoding = request.header.get(
-    request.wire.protocol === "connect" ? "connect-content-encoding" : "grpc-encoding",
-  );
-  if (encoding === null || encoding === "identity") {
-    throw new BatonError("InvalidRequest", "the message is marked as compressed, but no encoding is named");
-  }
+  const { compressed, data } = readFrame(bytes, request.maxBytes);
+  const name = request.wire.protocol === "connect" ? "connect-content-encoding" : "grpc-encoding";
+  const encoding = encodingOf(request.header.get(name));
+  if (!compressed) return data;
+  if (encoding === undefined) throw unnamedCompression();
   return decompress(data, encoding, request.maxBytes);
 }
 
@@ -83,21 +73,22 @@ async function collect({ header, body, maxBytes }: RequestBody, limit: number): 
   return Buffer.concat(chunks, size);
 }
 
-async function decompress(data: Uint8Array, encoding: string | null, maxBytes: number): Promise<Uint8Array> {
-  if (encoding === null || encoding === "" || encoding === "identity" || data.length === 0) return data;
-  if (!Object.hasOwn(DECOMPRESS, encoding)) throw unknownEncoding();
+/** The compression that a header names, whether or not the message uses it; undefined for none. */
+function encodingOf(header: string | null): Encoding | undefined {
+  if (header === null || header === "" || header === "identity") return undefined;
+  if (Object.hasOwn(DECOMPRESS, header)) return header as Encoding;
+  throw new BatonError("UnknownCompression", "this compression is not supported");
+}
+
+async function decompress(data: Uint8Array, encoding: Encoding, maxBytes: number): Promise<Uint8Array> {
+  // Nothing compresses to nothing: some clients mark an empty message as compressed all the same.
+  if (data.length === 0) return data;
   try {
-    return await DECOMPRESS[encoding as keyof typeof DECOMPRESS](data, { maxOutputLength: maxBytes });
+    return await DECOMPRESS[encoding](data, { maxOutputLength: maxBytes });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes);
     throw new BatonError("ParseError", "the message cannot be decompressed", { cause });
   }
-}
-
-/** UNIMPLEMENTED, so that a client may choose another (gRPC compression rules). */
-function unknownEncoding(): ConnectError {
-  const error = new BatonError("InvalidRequest", "this compression is not supported");
-  return toConnectError(error, undefined, Code.Unimplemented);
 }
 
 function utf8(data: Uint8Array): string {
@@ -106,12 +97,4 @@ function utf8(data: Uint8Array): string {
   } catch (cause) {
     throw new BatonError("ParseError", "the body is not valid UTF-8", { cause });
   }
-}
-
-function cutShort(): BatonError {
-  return new BatonError("InvalidRequest", "the message is cut short");
-}
-
-function tooLarge(maxBytes: number): BatonError {
-  return new BatonError("PayloadTooLarge", `the message is larger than ${maxBytes} bytes`);
 }

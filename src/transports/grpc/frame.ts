@@ -14,16 +14,16 @@ export interface RequestFrame {
   readonly data: Buffer;
 }
 
-/** Cuts the message out of a whole request body; the faults are those that connect-es's path reports as well. */
+/** Cuts the message out of a whole request body; the same for every protocol that puts a head before each message. */
 export function readFrame(body: Buffer, maxBytes: number): RequestFrame {
-  if (body.length === 0) throw new BatonError("InvalidRequest", "the request holds no message");
+  if (body.length === 0) throw new BatonError("MessageCount", "the request holds no message");
   if (body.length < HEAD_BYTES) throw cutShort();
   const flags = body.readUInt8(0);
   const length = body.readUInt32BE(1);
   if (length > maxBytes) throw tooLarge(maxBytes);
   if (body.length < HEAD_BYTES + length) throw cutShort();
   if (body.length > HEAD_BYTES + length) {
-    throw new BatonError("InvalidRequest", "the request holds more than one message");
+    throw new BatonError("MessageCount", "the request holds more than one message");
   }
   if ((flags & ~COMPRESSED) !== 0) throw new BatonError("InvalidRequest", "unknown envelope flags");
   return { compressed: (flags & COMPRESSED) !== 0, data: body.subarray(HEAD_BYTES) };
@@ -32,9 +32,7 @@ export function readFrame(body: Buffer, maxBytes: number): RequestFrame {
 /** Undoes gzip, the one compression that this path takes besides none. A bomb ends at `maxBytes`. */
 export async function inflate(frame: RequestFrame, encoding: string, maxBytes: number): Promise<Buffer> {
   if (!frame.compressed) return frame.data;
-  if (encoding !== "gzip") {
-    throw new BatonError("InvalidRequest", "the message is marked as compressed, but no encoding is named");
-  }
+  if (encoding !== "gzip") throw unnamedCompression();
   // Nothing compresses to nothing: some clients mark an empty message as compressed all the same.
   if (frame.data.length === 0) return frame.data;
   try {
@@ -43,6 +41,13 @@ export async function inflate(frame: RequestFrame, encoding: string, maxBytes: n
     if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes);
     throw new BatonError("ParseError", "the message cannot be decompressed", { cause });
   }
+}
+
+export function unnamedCompression(): BatonError {
+  return new BatonError(
+    "UnnamedCompression",
+    "the message is marked as compressed, but no encoding is named",
+  );
 }
 
 export function tooLarge(maxBytes: number): BatonError {

@@ -84,7 +84,7 @@ class GrpcCall {
   readonly #requestId = randomUUID();
   readonly #abort = new AbortController();
   #cut: BatonError | undefined;
-  #lastId: string | undefined;
+  #trailers: (() => OutgoingHttpHeaders) | undefined;
   #caller: Caller | undefined;
 
   constructor(
@@ -141,32 +141,29 @@ class GrpcCall {
       throw new BatonError("ParseError", `the message is not a valid ${method.input.typeName}`, { cause });
     }
     if (method.methodKind === "unary") {
-      const { message, headers } = await this.#whileOpen(dispatcher.unary(method, request, meta, caller));
-      this.#reply.unary(headers, writeFrame(method.output, message, false));
+      const answer = await this.#whileOpen(dispatcher.unary(method, request, meta, caller));
+      const frame = writeFrame(method.output, answer.message, false);
+      this.#reply.unary(answer.headers, frame, answer.trailers?.());
       return;
     }
     const started = dispatcher.stream(method, request, meta, caller);
-    const { items, headers } = await this.#whileOpen(started, ({ items: late }) => {
+    const { items, headers, trailers } = await this.#whileOpen(started, ({ items: late }) => {
       late[Symbol.asyncIterator]().return?.(undefined);
     });
+    this.#trailers = trailers;
     this.#reply.start(headers);
     const iterator = items[Symbol.asyncIterator]();
     try {
       for (;;) {
         const next = await this.#whileOpen(iterator.next());
         if (next.done === true) break;
-        if (next.value.id !== undefined) this.#lastId = next.value.id;
         await this.#reply.write(writeFrame(method.output, next.value.message, true));
       }
-      this.#reply.finish(this.#streamTrailers());
+      this.#reply.finish(trailers?.());
     } finally {
       // Not awaited: a generator that is waiting ends when its own wait does.
       iterator.return?.().catch(() => {});
     }
-  }
-
-  #streamTrailers(): OutgoingHttpHeaders {
-    return this.#lastId === undefined ? {} : { "a2a-last-event-id": this.#lastId };
   }
 
   #meta(timeout: number | undefined): RequestMeta {
@@ -249,7 +246,7 @@ class GrpcCall {
         "a handler failed",
       );
     }
-    const trailers = { ...this.#streamTrailers(), "x-request-id": this.#requestId };
-    this.#reply.fail(error, trailers, this.#options.dispatcher.errorTable(this.#caller));
+    const trailers = { ...this.#trailers?.(), "x-request-id": this.#requestId };
+    this.#reply.fail(this.#options.dispatcher.rpcError(error, this.#caller), trailers);
   }
 }

@@ -2,10 +2,8 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "nod
 import { toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import { errorStatus } from "../../domain/error-details.ts";
-import type { BatonError, ErrorTable } from "../../domain/errors.ts";
 import type { ResponseHeaders } from "../../service/call.ts";
-import { errorHeaders } from "../connect/errors.ts";
+import type { RpcError } from "../../service/dispatcher.ts";
 import { STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
 
@@ -28,9 +26,9 @@ export class GrpcReply {
   }
 
   /** One message and OK, in as few frames as HTTP/2 allows. */
-  unary(headers: ResponseHeaders, frame: Buffer): void {
+  unary(headers: ResponseHeaders, frame: Buffer, trailers: OutgoingHttpHeaders = {}): void {
     if (!this.#begin(headers)) return;
-    this.#trailers = { "grpc-status": "0" };
+    this.#trailers = { ...trailers, "grpc-status": "0" };
     this.#ended = true;
     this.#stream.end(frame);
   }
@@ -58,18 +56,17 @@ export class GrpcReply {
   }
 
   /** Ends a stream with OK. */
-  finish(trailers: OutgoingHttpHeaders): void {
+  finish(trailers: OutgoingHttpHeaders = {}): void {
     this.#end({ ...trailers, "grpc-status": "0" });
   }
 
   /** Ends the call with an error: in the trailers, which are the headers where nothing was sent before. */
-  fail(error: BatonError, trailers: OutgoingHttpHeaders = {}, edition?: ErrorTable): void {
-    const status = errorStatus(error, edition);
+  fail({ status, metadata }: RpcError, trailers: OutgoingHttpHeaders = {}): void {
     this.#end({
       ...trailers,
-      ...errorHeaders(error),
+      ...metadata,
       "grpc-status": String(status.code),
-      "grpc-message": encodeMessage(error.message),
+      "grpc-message": encodeMessage(status.message),
       "grpc-status-details-bin": base64Encode(toBinary(StatusSchema, status), "std_raw"),
     });
   }
