@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { programVersion } from "../server/version.ts";
+import { auditListCommand } from "./commands/audit/list.ts";
 import { cardCommand } from "./commands/card/card.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
@@ -14,15 +15,22 @@ import { endpointListCommand } from "./commands/endpoint/list.ts";
 import { endpointRevokeCommand } from "./commands/endpoint/revoke.ts";
 import { grantCommand } from "./commands/grant/grant.ts";
 import { pushCommand } from "./commands/push/push.ts";
+import { queueListCommand } from "./commands/queue/list.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { statsCommand } from "./commands/stats.ts";
+import { taskAnswerCommand } from "./commands/task/answer.ts";
 import { taskCancelCommand } from "./commands/task/cancel.ts";
 import { taskGetCommand } from "./commands/task/get.ts";
+import { taskInspectCommand } from "./commands/task/inspect.ts";
 import { taskListCommand } from "./commands/task/list.ts";
+import { taskSearchCommand } from "./commands/task/search.ts";
+import { taskTimelineCommand } from "./commands/task/timeline.ts";
 import { taskWatchCommand } from "./commands/task/watch.ts";
 import { todoDeadCommand } from "./commands/todo/dead.ts";
 import { todoRetryCommand } from "./commands/todo/retry.ts";
 import { workerCommand } from "./commands/worker.ts";
+import { workerListCommand } from "./commands/worker-list.ts";
 import { completeHelp } from "./help.ts";
 
 /** The whole command line. */
@@ -30,6 +38,8 @@ export function createProgram(): Command {
   const program = new Command("baton")
     .description("A gateway that turns A2A messages into durable tasks for workers.")
     .version(programVersion())
+    // What stands behind a command is for that command: `worker` and `worker list` have options of one name.
+    .enablePositionalOptions()
     .addCommand(serveCommand())
     .addCommand(demoCommand())
     .addCommand(doctorCommand())
@@ -40,9 +50,16 @@ export function createProgram(): Command {
         .addCommand(taskGetCommand())
         .addCommand(taskListCommand())
         .addCommand(taskWatchCommand())
-        .addCommand(taskCancelCommand()),
+        .addCommand(taskCancelCommand())
+        .addCommand(taskSearchCommand())
+        .addCommand(taskInspectCommand())
+        .addCommand(taskTimelineCommand())
+        .addCommand(taskAnswerCommand()),
     )
-    .addCommand(workerCommand())
+    .addCommand(workerCommand().enablePositionalOptions().addCommand(workerListCommand()))
+    .addCommand(
+      new Command("queue").description("Look at the queues of the agents.").addCommand(queueListCommand()),
+    )
     .addCommand(
       new Command("endpoint")
         .description("Vend and revoke credentials.")
@@ -61,6 +78,10 @@ export function createProgram(): Command {
         .addCommand(todoRetryCommand()),
     )
     .addCommand(pushCommand())
+    .addCommand(statsCommand())
+    .addCommand(
+      new Command("audit").description("Look at what operators did.").addCommand(auditListCommand()),
+    )
     .addCommand(
       new Command("config")
         .description("Check and show the configuration.")
