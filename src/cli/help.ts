@@ -18,7 +18,11 @@ export const EXIT_TEXTS: readonly (readonly [code: number, meaning: string])[] =
 export function leaves(command: Command, path = ""): { readonly path: string; readonly command: Command }[] {
   return command.commands.flatMap((child) => {
     const here = path === "" ? child.name() : `${path} ${child.name()}`;
-    return child.commands.length === 0 ? [{ path: here, command: child }] : leaves(child, here);
+    const below = leaves(child, here);
+    // `worker` does something, and has a command below it.
+    return below.length === 0 || child.options.length > 0
+      ? [{ path: here, command: child }, ...below]
+      : below;
   });
 }
 

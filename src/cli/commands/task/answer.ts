@@ -9,6 +9,7 @@ import { jsonValue } from "../../values.ts";
 
 interface AnswerOptions extends AdminOptions {
   readonly agent?: string;
+  readonly action?: string;
   readonly metadata?: JsonObject;
 }
 
@@ -18,10 +19,12 @@ export function taskAnswerCommand(): Command {
     .argument("<id>", "the task")
     .argument("<text>", "the answer")
     .option("--agent <name>", "the agent (default: the default agent)")
-    .option("--metadata <json>", "metadata of the message, such as the action of an approval", object)
+    .option("--action <word>", "what to do about an approval of a host, such as accept or reject")
+    .option("--metadata <json>", "metadata of the message", object)
     .action(async (id: string, text: string, options: AnswerOptions) => {
-      const { agent = "", metadata } = options;
-      const request = { agent, id, text, ...(metadata === undefined ? {} : { metadata }) };
+      const { agent = "", action } = options;
+      const chosen = action === undefined ? {} : { openwop: { action } };
+      const request = { agent, id, text, metadata: { ...options.metadata, ...chosen } };
       const { task } = await withAdminService(TaskService, options, (client) => client.replyToTask(request));
       if (task !== undefined) printResult(options.json, toJson(TaskSchema, task), () => taskText(task));
     });
