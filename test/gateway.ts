@@ -32,7 +32,7 @@ export interface TestGateway extends Gateway, Vendor {
 }
 
 /** Tests send more than a peer would; those about limits set their own. */
-const UNLIMITED = {
+export const UNLIMITED = {
   perAddress: { perSecond: 100_000, burst: 100_000 },
   perEndpoint: { perSecond: 100_000, burst: 100_000 },
   send: { perSecond: 100_000, burst: 100_000 },

@@ -1,10 +1,11 @@
 import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { taskTooLarge } from "../domain/task-size.ts";
 
 /** Why a message to a task was not taken, in the words of the stores. */
-export type MessageRefusal = "notfound" | "context" | "terminal" | "mismatch";
+export type MessageRefusal = "notfound" | "context" | "terminal" | "mismatch" | "full";
 
 /** The one answer to each refusal, whatever does the agent's work (A2A-35, A2A-36, A2A-44, A2A-51). */
-export function messageRefused(refusal: MessageRefusal, taskId: string): BatonError {
+export function messageRefused(refusal: MessageRefusal, taskId: string, taskBytes: number): BatonError {
   switch (refusal) {
     case "notfound":
       return taskNotFound(taskId);
@@ -14,6 +15,8 @@ export function messageRefused(refusal: MessageRefusal, taskId: string): BatonEr
       return new BatonError("UnsupportedOperation", "the task has ended and takes no more messages", {
         metadata: { taskId },
       });
+    case "full":
+      return taskTooLarge("message", taskBytes);
     case "mismatch":
       return messageIdReused();
   }

@@ -3,6 +3,7 @@
  * JSON Schema for editors all come from here. Unknown keys are refused everywhere.
  */
 import { z } from "zod";
+import { TASK_BYTES } from "../domain/task-size.ts";
 import { agent } from "./agents.ts";
 import { cards } from "./cards.ts";
 import { bucket, name, seconds } from "./fields.ts";
@@ -155,6 +156,15 @@ export const configSchema = z.strictObject({
         .min(1024)
         .default(262_144)
         .describe("Largest request body, in bytes (SB-53)."),
+      taskBytes: z
+        .number()
+        .int()
+        .min(131_072)
+        .max(134_217_728)
+        .default(TASK_BYTES)
+        .describe(
+          "Largest task, in bytes: history, artifacts and status message. What would go beyond is refused as TASK_TOO_LARGE and changes nothing; the last 64 KiB are kept for the end. Default 4128768, for the 4 MiB that gRPC clients take by default; raise both together.",
+        ),
       perAddress: bucket("Requests of one address before its credential is looked at", 50, 100),
       perEndpoint: bucket("Calls of one endpoint", 20, 40),
       send: bucket("SendMessage and SendStreamingMessage of one endpoint", 1, 20),

@@ -99,6 +99,8 @@ const TABLE = {
   Forbidden: frame(-31403, "FORBIDDEN", "PERMISSION_DENIED", 403, 403),
   RateLimited: frame(-32000, "RATE_LIMITED", "RESOURCE_EXHAUSTED", 429, 429),
   PayloadTooLarge: frame(-32600, "PAYLOAD_TOO_LARGE", "RESOURCE_EXHAUSTED", 413, 413),
+  /** The task holds as much as it may (`limits.taskBytes`). No retry helps; it can still be ended. */
+  TaskTooLarge: frame(-32004, "TASK_TOO_LARGE", "RESOURCE_EXHAUSTED", 413),
   Unavailable: frame(-32603, "UNAVAILABLE", "UNAVAILABLE", 503, 503),
   DeadlineExceeded: frame(-32603, "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", 504, 504),
   Canceled: frame(-32603, "CANCELED", "CANCELLED", 499, 499),

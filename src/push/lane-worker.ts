@@ -8,8 +8,8 @@ import type {
   LaneState,
   LaneTurn,
   PushLaneStore,
-  Settlement,
 } from "../store/push-lanes.ts";
+import type { Settlement } from "../store/push-steps.ts";
 import type { Tracer } from "../telemetry/tracing/span.ts";
 import { attemptNote } from "./attempt-note.ts";
 import { startAttemptSpan } from "./attempt-span.ts";

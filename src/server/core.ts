@@ -82,7 +82,10 @@ export interface Core {
 
 export async function createCore(options: CoreOptions): Promise<Core> {
   const { config, redis, push } = options;
-  const todos = new TodoStore(redis, { keepAttempts: config.retries.keepAttempts });
+  const todos = new TodoStore(redis, {
+    keepAttempts: config.retries.keepAttempts,
+    taskBytes: config.limits.taskBytes,
+  });
   const tasks = new TaskStore(redis);
   const endpoints = new EndpointStore(redis);
   const feed = new TaskFeed(redis, { onError: options.onError });

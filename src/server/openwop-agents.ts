@@ -29,7 +29,7 @@ export function createOpenWopAgents(options: {
   onError(error: unknown): void;
 }): OpenWopAgents {
   const { redis, tasks, onError } = options;
-  const runs = new RunStore(redis);
+  const runs = new RunStore(redis, { taskBytes: options.config.limits.taskBytes });
   const agents = new Map<string, { readonly link: HostLink; readonly backend: OpenWopBackend }>();
   for (const [name, { backend }] of Object.entries(options.config.agents)) {
     if (backend === "todo") continue;

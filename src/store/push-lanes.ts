@@ -2,7 +2,7 @@ import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { outboxChannel, pushGoneChannel, pushHostKey } from "./keys.ts";
 import type { PushConfigRecord, PushVersion } from "./push-configs.ts";
-import { type LaneStep, LaneSteps } from "./push-steps.ts";
+import { type LaneLimits, type LaneStep, LaneSteps, type Settlement } from "./push-steps.ts";
 import { runKeyedScript, runScript } from "./script.ts";
 import { verdictOf } from "./tasks.ts";
 
@@ -53,25 +53,6 @@ export type LaneState =
   | { readonly kind: "busy"; readonly waitMs: number }
   /** Put back, to go on later. */
   | { readonly kind: "waiting"; readonly attempts: number };
-
-/** What came of the first push of a lane. `note` and `log` are JSON without secrets; see push/attempt-note.ts. */
-export type Settlement =
-  | { readonly verb: "delivered"; readonly log: string }
-  | { readonly verb: "dead"; readonly reason: string; readonly note: string; readonly log: string }
-  | { readonly verb: "retry"; readonly waitMs: number; readonly note: string; readonly log: string }
-  | { readonly verb: "wait"; readonly waitMs: number; readonly reserved: boolean };
-
-export interface LaneLimits {
-  /** Pushes that may wait in one lane; one more is dead at once. */
-  readonly depth: number;
-  /** How long a worker may hold a lane without a sign of life, in milliseconds. */
-  readonly leaseMs: number;
-  /** How long a config with dead letters outlives its task, in milliseconds. */
-  readonly keepMs: number;
-  /** How long dead letters are kept, in milliseconds, and how many for one agent. */
-  readonly deadMs: number;
-  readonly deadCount: number;
-}
 
 export interface LaneView {
   readonly ref: string;

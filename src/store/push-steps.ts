@@ -1,6 +1,24 @@
 import type { RedisConnection, Reply } from "./connection.ts";
-import type { LaneLimits, Settlement } from "./push-lanes.ts";
 import { runScript } from "./script.ts";
+
+/** What came of the first push of a lane. `note` and `log` are JSON without secrets; see push/attempt-note.ts. */
+export type Settlement =
+  | { readonly verb: "delivered"; readonly log: string }
+  | { readonly verb: "dead"; readonly reason: string; readonly note: string; readonly log: string }
+  | { readonly verb: "retry"; readonly waitMs: number; readonly note: string; readonly log: string }
+  | { readonly verb: "wait"; readonly waitMs: number; readonly reserved: boolean };
+
+export interface LaneLimits {
+  /** Pushes that may wait in one lane; one more is dead at once. */
+  readonly depth: number;
+  /** How long a worker may hold a lane without a sign of life, in milliseconds. */
+  readonly leaseMs: number;
+  /** How long a config with dead letters outlives its task, in milliseconds. */
+  readonly keepMs: number;
+  /** How long dead letters are kept, in milliseconds, and how many for one agent. */
+  readonly deadMs: number;
+  readonly deadCount: number;
+}
 
 /** One step of one lane, as `push_step.lua` has it. */
 export type LaneStep = (Settlement | { readonly verb: "take" | "head" }) & {

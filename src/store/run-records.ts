@@ -63,7 +63,8 @@ export type IntentResult =
   | { readonly kind: "new" }
   | { readonly kind: "open"; readonly intent: RunIntent }
   | { readonly kind: "replayed"; readonly snapshot: TaskSnapshot }
-  | { readonly kind: "mismatch" };
+  | { readonly kind: "mismatch" }
+  | { readonly kind: "full" };
 
 export type CreatedResult =
   | { readonly kind: "created" | "replayed"; readonly snapshot: TaskSnapshot; readonly fence: string }
@@ -92,7 +93,7 @@ export type MessageCheck =
   | { readonly kind: "replayed"; readonly snapshot: TaskSnapshot }
   | { readonly kind: MessageRefusal };
 
-export type MessageRefusal = "notfound" | "context" | "terminal" | "mismatch";
+export type MessageRefusal = "notfound" | "context" | "terminal" | "mismatch" | "full";
 
 export type RunChange =
   | { readonly kind: "status"; readonly status: ProjectedStatus; readonly at: number | undefined }

@@ -2,6 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { NEW_RUN, type RunView } from "../domain/openwop/run-fold.ts";
 import { metadataBytes, type ProjectedStatus } from "../domain/openwop/run-projection.ts";
+import { fillableBytes, TASK_BYTES } from "../domain/task-size.ts";
 import type { RedisConnection } from "./connection.ts";
 import { agentPrefix, negotiationsKey } from "./keys.ts";
 import {
@@ -32,12 +33,19 @@ const INTENT_MS = 23 * 60 * 60 * 1000;
 export class RunStore {
   readonly #redis: RedisConnection;
 
-  constructor(redis: RedisConnection) {
+  /** Bytes of the largest task. */
+  readonly taskBytes: number;
+
+  /** `taskBytes`: default {@link TASK_BYTES}. */
+  constructor(redis: RedisConnection, options: { readonly taskBytes?: number } = {}) {
     this.#redis = redis;
+    this.taskBytes = options.taskBytes ?? TASK_BYTES;
   }
 
   /** `staleMs`: after how long another process may finish the intent. */
   async intend(agent: string, intent: NewIntent, staleMs: number): Promise<IntentResult> {
+    const message = toBinary(MessageSchema, intent.message);
+    if (message.length > fillableBytes(this.taskBytes)) return { kind: "full" };
     const { verdict, rest } = await this.#run("run_intent", agent, {
       msgkey: this.storedKey(agent, intent.owner, intent.messageKey),
       bodyhash: intent.bodyHash,
@@ -46,7 +54,7 @@ export class RunStore {
       queue: intent.queue,
       context: intent.contextId,
       title: intent.title,
-      message: toBinary(MessageSchema, intent.message),
+      message,
       cred: intent.credential,
       body: intent.body,
       idem: intent.idempotencyKey,
@@ -175,6 +183,8 @@ export class RunStore {
         cursor: input.cursor,
         view: JSON.stringify(input.view),
         actor: input.actor,
+        cap: fillableBytes(this.taskBytes),
+        notice: `Left out: it would have made the task larger than ${fillableBytes(this.taskBytes)} bytes.`,
       },
       input.changes.flatMap(changeArgs),
     );
@@ -270,6 +280,7 @@ export class RunStore {
       actor: input.actor,
       ...pushArgs(input.push),
       pushlimit: input.push?.limit ?? 0,
+      cap: fillableBytes(this.taskBytes),
     });
   }
 

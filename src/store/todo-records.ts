@@ -59,6 +59,9 @@ export interface Holder {
 /** Why a call on a todo was refused. */
 export type Refusal = "notfound" | "conflict";
 
+/** Why something that adds to a task was refused. `full`: it would be too large. */
+export type GrowthRefusal = Refusal | "full";
+
 export interface NewTodo {
   readonly id: string;
   readonly owner: string;
@@ -90,11 +93,12 @@ export interface NewTodo {
 
 export type CreateResult =
   | { readonly kind: "created" | "replayed"; readonly snapshot: TaskSnapshot }
-  | { readonly kind: "mismatch" };
+  | { readonly kind: "mismatch" }
+  | { readonly kind: "full" };
 
 export type MessageResult =
   | { readonly kind: "accepted" | "replayed"; readonly snapshot: TaskSnapshot }
-  | { readonly kind: "notfound" | "context" | "terminal" | "mismatch" | "pushlimit" };
+  | { readonly kind: "notfound" | "context" | "terminal" | "mismatch" | "full" | "pushlimit" };
 
 export type CancelResult =
   | { readonly kind: "canceled" | "terminal"; readonly snapshot: TaskSnapshot }
@@ -131,6 +135,8 @@ export interface DeadTodo {
   readonly diedAt: number;
   readonly reason: string;
 }
+
+export type GrowthResult = TodoResult | { readonly kind: "full" };
 
 export type TodoResult = { readonly kind: "ok"; readonly todo: TodoRecord } | { readonly kind: Refusal };
 

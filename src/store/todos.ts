@@ -1,5 +1,6 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { fillableBytes, TASK_BYTES } from "../domain/task-size.ts";
 import type { RedisConnection } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import type { PushRegistration } from "./push-configs.ts";
@@ -13,6 +14,8 @@ import {
   type CreateResult,
   type DeadTodo,
   type Finish,
+  type GrowthRefusal,
+  type GrowthResult,
   type Holder,
   type MessageResult,
   type NewTodo,
@@ -36,15 +39,26 @@ function pushArgs(push: PushRegistration | undefined) {
 export class TodoStore {
   readonly #redis: RedisConnection;
   readonly #keepAttempts: number;
+  /** Bytes of the largest task. */
+  readonly taskBytes: number;
 
-  /** `keepAttempts`: how many attempts a todo remembers, at least 5; older ones are only counted. Default 50. */
-  constructor(redis: RedisConnection, options: { readonly keepAttempts?: number } = {}) {
+  /**
+   * `keepAttempts`: how many attempts a todo remembers, at least 5; older ones are only counted. Default 50.
+   * `taskBytes`: default {@link TASK_BYTES}.
+   */
+  constructor(
+    redis: RedisConnection,
+    options: { readonly keepAttempts?: number; readonly taskBytes?: number } = {},
+  ) {
     this.#redis = redis;
+    this.taskBytes = options.taskBytes ?? TASK_BYTES;
     this.#keepAttempts = options.keepAttempts ?? 50;
   }
 
   async create(agent: string, todo: NewTodo): Promise<CreateResult> {
     const prefix = agentPrefix(agent);
+    const message = toBinary(MessageSchema, todo.message);
+    if (message.length > fillableBytes(this.taskBytes)) return { kind: "full" };
     const { verdict, rest } = await this.#run("create", agent, {
       id: todo.id,
       owner: todo.owner,
@@ -55,7 +69,7 @@ export class TodoStore {
       source: todo.source,
       kind: todo.kind,
       assignee: todo.assignee,
-      message: toBinary(MessageSchema, todo.message),
+      message,
       request: todo.request,
       max: todo.maxAttempts,
       msgkey: `${prefix}msg:${todo.owner}:${todo.messageKey}`,
@@ -97,10 +111,11 @@ export class TodoStore {
       actor: input.actor,
       ...pushArgs(input.push),
       pushlimit: input.push?.limit ?? 0,
+      cap: fillableBytes(this.taskBytes),
     });
     if (verdict === "ok") return { kind: "accepted", snapshot: snapshotOf(rest) };
     if (verdict === "replay") return { kind: "replayed", snapshot: snapshotOf(rest) };
-    return { kind: verdict as "notfound" | "context" | "terminal" | "mismatch" | "pushlimit" };
+    return { kind: verdict as "notfound" | "context" | "terminal" | "mismatch" | "full" | "pushlimit" };
   }
 
   async cancel(
@@ -154,7 +169,7 @@ export class TodoStore {
     });
   }
 
-  async finish(agent: string, id: string, holder: Holder, finish: Finish): Promise<TodoResult> {
+  async finish(agent: string, id: string, holder: Holder, finish: Finish): Promise<GrowthResult> {
     const { baseMs, capMs, jitter } = finish.backoff;
     const artifacts = finish.artifacts.flatMap((artifact) => [
       artifact.artifactId,
@@ -177,6 +192,8 @@ export class TodoStore {
         permanent: finish.permanent,
         backoff: `${baseMs} ${capMs} ${(jitter * Math.random()).toFixed(6)}`,
         reason: finish.reason,
+        // What ends an attempt without a result may use the reserve.
+        cap: finish.verb === "complete" ? fillableBytes(this.taskBytes) : this.taskBytes,
       },
       artifacts,
     );
@@ -188,7 +205,7 @@ export class TodoStore {
     holder: Holder,
     event: "require_input" | "require_auth",
     message: Message,
-  ): Promise<TodoResult> {
+  ): Promise<GrowthResult> {
     return this.#todo("interrupt", agent, {
       event,
       id,
@@ -197,6 +214,7 @@ export class TodoStore {
       fence: holder.fence,
       message: bytesOf(message),
       actor: holder.name,
+      cap: fillableBytes(this.taskBytes),
     });
   }
 
@@ -208,7 +226,7 @@ export class TodoStore {
     input:
       | { readonly message: Message }
       | { readonly artifact: Artifact; readonly append: boolean; readonly lastChunk: boolean },
-  ): Promise<{ readonly kind: "ok"; readonly seq: number } | { readonly kind: Refusal }> {
+  ): Promise<{ readonly kind: "ok"; readonly seq: number } | { readonly kind: GrowthRefusal }> {
     const chunk = "artifact" in input ? input : undefined;
     const { verdict, rest } = await this.#run("progress", agent, {
       id,
@@ -221,8 +239,9 @@ export class TodoStore {
       append: chunk?.append ?? false,
       last: chunk?.lastChunk ?? false,
       actor: holder.name,
+      cap: fillableBytes(this.taskBytes),
     });
-    if (verdict !== "ok") return { kind: verdict as Refusal };
+    if (verdict !== "ok") return { kind: verdict as GrowthRefusal };
     return { kind: "ok", seq: Number(rest[0]) };
   }
 

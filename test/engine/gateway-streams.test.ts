@@ -6,6 +6,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { A2AService, SubscribeToTaskRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { eventually } from "../cluster/servers.ts";
+import { UNLIMITED } from "../gateway.ts";
 import { agentSays, brief, Reading, type Sender, senderOf, workerOf } from "./client.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -17,6 +18,8 @@ beforeAll(async () => {
     {
       streams: { perEndpoint: CAP, buffer: 256, stallSeconds: 1 },
       retries: { baseSeconds: 0.05, capSeconds: 0.05 },
+      // More than any buffer between here and a reader holds.
+      limits: { ...UNLIMITED, taskBytes: 32 * 1024 * 1024 },
     },
     2,
   );

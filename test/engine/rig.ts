@@ -80,7 +80,7 @@ export class Rig {
       actor: "sender",
       ...options,
     });
-    if (result.kind === "mismatch") throw new Error("mismatch");
+    if (result.kind === "mismatch" || result.kind === "full") throw new Error(result.kind);
     return result;
   }
 

@@ -17,6 +17,7 @@ import {
 } from "../../domain/openwop/run-input.ts";
 import { projectStatus } from "../../domain/openwop/run-projection.ts";
 import { isEnded, isWaiting } from "../../domain/openwop/run-status.ts";
+import { taskTooLarge } from "../../domain/task-size.ts";
 import type { RunAnswer, RunIntent, RunMessage, RunRecord } from "../../store/run-records.ts";
 import type { RunStore } from "../../store/runs.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../../store/tasks.ts";
@@ -118,6 +119,7 @@ export class OpenWopBackend implements Backend {
     for (let round = 0; round < CREATE_ROUNDS; round++) {
       const result = await this.#runs.intend(agent.name, intent, this.followers.leaseMs);
       if (result.kind === "mismatch") throw messageIdReused();
+      if (result.kind === "full") throw taskTooLarge("message", this.#runs.taskBytes);
       if (result.kind === "replayed") return result.snapshot;
       const isNew = result.kind === "new";
       const made = await this.#make(storedKey, isNew ? intent : result.intent, historyLength, isNew);
@@ -140,7 +142,8 @@ export class OpenWopBackend implements Backend {
     };
     const check = await this.#runs.checkMessage(agent.name, taskId, viewer, message);
     if (check.kind === "replayed") return check.snapshot;
-    if (check.kind !== "ok" && check.kind !== "pending") throw messageRefused(check.kind, taskId);
+    if (check.kind !== "ok" && check.kind !== "pending")
+      throw messageRefused(check.kind, taskId, this.#runs.taskBytes);
 
     let answer: RunAnswer;
     if (check.kind === "pending") answer = check.answer;

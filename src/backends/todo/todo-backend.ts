@@ -10,6 +10,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { invalidParams, taskNotFound } from "../../domain/errors.ts";
 import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
+import { taskTooLarge } from "../../domain/task-size.ts";
 import type { TaskSnapshot } from "../../store/tasks.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import { inChildSpan } from "../../telemetry/tracing/active.ts";
@@ -75,6 +76,7 @@ export class TodoBackend implements Backend {
       this.#todos.create(agent.name, { ...todo, trace: span?.context ?? input.trace }),
     );
     if (result.kind === "mismatch") throw messageIdReused();
+    if (result.kind === "full") throw taskTooLarge("message", this.#todos.taskBytes);
     return { created: result.kind === "created", snapshot: result.snapshot };
   }
 
@@ -99,7 +101,7 @@ export class TodoBackend implements Backend {
           description: "the task has as many push configs as it may",
         });
       default:
-        throw messageRefused(result.kind, taskId);
+        throw messageRefused(result.kind, taskId, this.#todos.taskBytes);
     }
   }
 

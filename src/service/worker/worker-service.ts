@@ -21,9 +21,17 @@ import {
 } from "../../../gen/baton/worker/v1/worker_pb.js";
 import type { Artifact, Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { BatonError, invalidParams } from "../../domain/errors.ts";
+import { taskTooLarge } from "../../domain/task-size.ts";
 import type { QueueBells } from "../../store/queue-bell.ts";
 import type { TaskFeed } from "../../store/task-feed.ts";
-import type { Claimed, Finish, Refusal, TodoResult } from "../../store/todo-records.ts";
+import type {
+  Claimed,
+  Finish,
+  GrowthRefusal,
+  GrowthResult,
+  Refusal,
+  TodoResult,
+} from "../../store/todo-records.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Call, Handlers } from "../call.ts";
 import type { OpenStreams } from "../open-streams.ts";
@@ -63,6 +71,11 @@ export function refused(kind: Refusal): BatonError {
     : new BatonError("Conflict", "the todo's state, holder or fence does not permit this now");
 }
 
+/** As {@link refused}; `field` is what would have made the task too large. */
+function growthRefused(kind: GrowthRefusal, field: string, taskBytes: number): BatonError {
+  return kind === "full" ? taskTooLarge(field, taskBytes) : refused(kind);
+}
+
 function todoOf(call: Call, result: TodoResult): Todo {
   if (result.kind !== "ok") throw refused(result.kind);
   return todoView(call.agent, result.todo);
@@ -71,6 +84,11 @@ function todoOf(call: Call, result: TodoResult): Todo {
 /** The worker's side of the todo back end; see baton/worker/v1/worker.proto for each call. */
 export function createWorkerService(options: WorkerServiceOptions): Handlers<typeof WorkerService> {
   const { todos } = options;
+
+  function grownTodoOf(call: Call, result: GrowthResult, field: string): Todo {
+    if (result.kind === "full") throw taskTooLarge(field, todos.taskBytes);
+    return todoOf(call, result);
+  }
 
   async function finish(
     call: Call,
@@ -99,7 +117,8 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       backoff: options.retry,
       reason: firstText(message) || (verb === "fail" ? "the worker reported a failure" : ""),
     });
-    return todoOf(call, result);
+    const field = (extra.artifacts ?? []).length > 0 ? "artifacts" : "message";
+    return grownTodoOf(call, result, field);
   }
 
   async function interrupt(
@@ -111,10 +130,8 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
     const id = requireId(request.id);
     const message = agentMessage(request.message, { id }, { required: true });
     if (message === undefined) throw new Error("a required message is missing");
-    return todoOf(
-      call,
-      await todos.interrupt(call.agent, id, holderOf(call.caller, request.leaseToken), event, message),
-    );
+    const holder = holderOf(call.caller, request.leaseToken);
+    return grownTodoOf(call, await todos.interrupt(call.agent, id, holder, event, message), "message");
   }
 
   function claimAnswer(call: Call, result: Claimed, leaseToken: string) {
@@ -213,7 +230,7 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
         append,
         lastChunk,
       });
-      if (result.kind !== "ok") throw refused(result.kind);
+      if (result.kind !== "ok") throw growthRefused(result.kind, "artifact", todos.taskBytes);
       return create(AddArtifactResponseSchema, { artifactId: artifact.artifactId, seq: BigInt(result.seq) });
     },
 
@@ -225,7 +242,7 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       const result = await todos.progress(call.agent, id, holderOf(call.caller, request.leaseToken), {
         message,
       });
-      if (result.kind !== "ok") throw refused(result.kind);
+      if (result.kind !== "ok") throw growthRefused(result.kind, "message", todos.taskBytes);
       return create(UpdateStatusResponseSchema, { seq: BigInt(result.seq) });
     },
 

@@ -1,8 +1,8 @@
 -- The holder's ways to end an attempt: complete, fail, release, reject (T7 to T10).
 -- KEYS  1 agent prefix
 -- ARGV  the named ones, then pairs of artifact id and Artifact bytes, stored before a completion.
--- Answers {'ok', view}, {'notfound'} or {'conflict'}.
--- @args verb id worker queues fence message summary truncated artifact actor permanent backoff reason
+-- Answers {'ok', view}, {'notfound'}, {'conflict'} or {'full'}: the task would be larger than `cap` bytes.
+-- @args verb id worker queues fence message summary truncated artifact actor permanent backoff reason cap
 -- @include wire retry_metadata task todo
 
 local STATES = {
@@ -14,6 +14,12 @@ local STATES = {
 local t = load(A.id)
 local fault = holder_fault(t, A.worker, A.queues, A.fence, STATES[A.verb])
 if fault then return { fault } end
+local by = message_growth(t, A.message)
+if A.verb == 'complete' then
+  -- One that is named twice is counted twice: rather too much than too little.
+  for i = ARGS + 1, #ARGV, 2 do by = by + artifact_growth(t, ARGV[i], ARGV[i + 1], false) end
+end
+if by > 0 and size_of(t) + by > tonumber(A.cap) then return { 'full' } end
 
 local note = {}
 if A.summary ~= '' then note.summary = A.summary end

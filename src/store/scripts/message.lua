@@ -1,8 +1,9 @@
 -- Adds a client's message to a task; a task that waits for its client goes on with it (A2A-45, SB-29, SB-32).
 -- KEYS  1 agent prefix
 -- Answers {'ok'|'replay', Task bytes, seq, A2A state}, or {'notfound'}, {'context'}, {'terminal'}, {'mismatch'}, or
--- {'pushlimit'}: the task has as many push configs as it may; then nothing was stored.
--- @args id caller shared queues context message msgkey bodyhash history actor push pushid pushref pushsecret pushlimit
+-- {'pushlimit'}: the task has as many push configs as it may, or {'full'}: it would be larger than `cap` bytes. Then
+-- nothing was stored.
+-- @args id caller shared queues context message msgkey bodyhash history actor push pushid pushref pushsecret pushlimit cap
 -- @include wire retry_metadata task push todo
 
 local t = load(A.id)
@@ -19,6 +20,7 @@ if seen then
   return answer('replay')
 end
 if TERMINAL[tonumber(t.a2a)] then return { 'terminal' } end
+if size_of(t) + message_growth(t, A.message) > tonumber(A.cap) then return { 'full' } end
 if A.push ~= '' and not add_config(t, A.caller, A.pushid, A.pushref, A.push, A.pushsecret, tonumber(A.pushlimit)) then
   return { 'pushlimit' }
 end

@@ -5,8 +5,8 @@
 --   drop    the host refused it
 -- KEYS  1 agent prefix
 -- Answers {'ok', fields} or {'pending', fields, answer} to a check; {'ok'|'replay', Task bytes, seq, A2A state};
--- {'notfound'}, {'context'}, {'terminal'}, {'mismatch'}.
--- @args id step caller shared queues context message msgkey bodyhash answer history actor push pushid pushref pushsecret pushlimit
+-- {'notfound'}, {'context'}, {'terminal'}, {'mismatch'}; {'full'} to a check: the task would be larger than `cap` bytes.
+-- @args id step caller shared queues context message msgkey bodyhash answer history actor push pushid pushref pushsecret pushlimit cap
 -- @include wire retry_metadata task push run
 
 local t = load(A.id)
@@ -28,6 +28,7 @@ if A.step == 'check' then
     return { 'pending', run_view(t), kept }
   end
   if TERMINAL[tonumber(t.a2a)] then return { 'terminal' } end
+  if size_of(t) + message_growth(t, A.message) > tonumber(A.cap) then return { 'full' } end
   return { 'ok', run_view(t) }
 end
 if A.step == 'begin' then

@@ -24,6 +24,7 @@ const CODES: Partial<Record<ErrorKind, ToolErrorCode>> = {
   ContentTypeNotSupported: "invalid_argument",
   UnsupportedOperation: "invalid_argument",
   RateLimited: "ceiling_exceeded",
+  TaskTooLarge: "ceiling_exceeded",
 };
 
 /** `code: message`, the one line that a failed tool call answers. */

@@ -132,15 +132,30 @@ end
 
 local function history_key(id) return task_key(id) .. ':history' end
 
+-- What frames a message or an artifact inside its task, at most.
+local FRAME = 16
+
+-- Bytes of the Task that a client reads, as far as they grow: history, artifacts, and the status message.
+local function size_of(t) return (tonumber(t.size) or 0) + (t.smsg and #t.smsg + FRAME or 0) end
+
+local function grow(t, by) put(t, 'size', (tonumber(t.size) or 0) + by) end
+
 -- Appends a Message to the history; answers its 1-based position.
 local function add_history(t, message)
   redis.call('APPEND', history_key(t.id), field(42, message))
+  grow(t, #message + FRAME)
   put(t, 'messages', (tonumber(t.messages) or 0) + 1)
   return t.messages
 end
 
 -- A Message that says which task and context it belongs to: of a field written twice, the last one counts.
 local function placed(t, message) return message .. field(18, t.ctx) .. field(26, t.id) end
+
+-- What a message adds to the task, as status or in the history; none adds nothing.
+local function message_growth(t, message)
+  if not message or message == '' then return 0 end
+  return #placed(t, message) + FRAME
+end
 
 local task_bytes
 
@@ -224,10 +239,18 @@ task_bytes = function(t, history_length, with_artifacts)
   return table.concat(out)
 end
 
+-- What an artifact, or a part appended to one, adds to the task.
+local function artifact_growth(t, artifact_id, artifact, append)
+  if append then return #artifact + FRAME end
+  local old = redis.call('STRLEN', artifact_key(t.id, artifact_id))
+  return #artifact - old + (old == 0 and FRAME or 0)
+end
+
 -- Stores artifact bytes, whole or appended (A2A-93), and emits the event.
 local function put_artifact(t, artifact_id, artifact, append, last_chunk)
   local ids = decode_list(t.artifacts)
   local key = artifact_key(t.id, artifact_id)
+  grow(t, artifact_growth(t, artifact_id, artifact, append))
   if not has(ids, artifact_id) then
     ids[#ids + 1] = artifact_id
     put(t, 'artifacts', cjson.encode(ids))
