@@ -209,7 +209,8 @@ function ownNames(port: number): { readonly address: string; readonly port: numb
 
 /** What files and policies say is looked at before anything is started; all faults are told at once. */
 function checkedTls(config: Config): TlsMaterial | undefined {
-  const { tls } = config.listen;
+  // Where another process serves callers, this one need not have the files.
+  const tls = config.roles.includes("gateway") ? config.listen.tls : undefined;
   const files = tls === undefined ? { problems: [] } : readTlsFiles(tls);
   const problems = [...files.problems, ...egressProblems(config)];
   if (problems.length > 0) throw new ConfigError("configuration", problems);

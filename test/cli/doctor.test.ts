@@ -46,6 +46,14 @@ describe("baton doctor", () => {
     expect(await rig.redis.ask("DBSIZE")).toBe(0);
   });
 
+  it("does not look at the clients' port where another process serves them", async () => {
+    const document = rig.document();
+    document.roles = ["push", "sweeper"];
+    document.listen.port = rig.redis.port;
+    delete document.publicUrl;
+    expect(complaints(await rig.examine(document))).toEqual([]);
+  });
+
   it("finds nothing wrong with the defaults alone", async () => {
     const { PATH = "" } = rig.environment;
     const results = await rig.examine(

@@ -58,9 +58,10 @@ export const publicUrl: Check = {
   name: "public address",
   about:
     "publicUrl is an address that clients can use: it resolves, and it is https where credentials travel far.",
-  needs: ["publicUrl", "listen"],
+  needs: ["publicUrl", "listen", "roles"],
   async run({ config }) {
-    const { publicUrl: url, listen } = config;
+    const { publicUrl: url, listen, roles } = config;
+    if (!roles.includes("gateway")) return [ok("not used by these roles")];
     const far = !isLoopback(listen.host);
     if (url === undefined) {
       if (!far || listen.trustedProxies.length > 0) return [ok("cards say where the client called")];

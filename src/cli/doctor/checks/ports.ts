@@ -8,17 +8,16 @@ import { type Finding, fault, ok, reason } from "../finding.ts";
 export const ports: Check = {
   name: "ports",
   about: "Both ports can be listened on, or a Baton listens there already.",
-  needs: ["listen", "admin"],
+  needs: ["listen", "admin", "roles"],
   async run({ config }, signal) {
-    const { listen, admin } = config;
+    const { listen, admin, roles } = config;
     const runs = admin.port !== 0 && (await isBaton(localUrl(admin.host, admin.port, false), signal));
+    const operators = await judge("admin", admin.host, admin.port, runs);
+    if (!roles.includes("gateway")) return [ok("listen.port: not used by these roles"), operators];
     if (listen.port !== 0 && listen.port === admin.port && listen.host === admin.host) {
       return [fault(`listen.port and admin.port are both ${listen.port}`, "Give them different ports.")];
     }
-    return [
-      await judge("listen", listen.host, listen.port, runs),
-      await judge("admin", admin.host, admin.port, runs),
-    ];
+    return [await judge("listen", listen.host, listen.port, runs), operators];
   },
 };
 

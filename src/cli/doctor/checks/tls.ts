@@ -12,9 +12,10 @@ export const tls: Check = {
   name: "tls",
   about:
     "Certificate and key can be read, belong together, are valid now and in 14 days, and name the host of publicUrl.",
-  needs: ["listen", "publicUrl"],
+  needs: ["listen", "publicUrl", "roles"],
   run({ config }) {
     const { tls: files } = config.listen;
+    if (!config.roles.includes("gateway")) return [ok("not used by these roles")];
     if (files === undefined) return [ok("not used: the port speaks cleartext")];
     const { problems, certificate } = readTlsFiles(files);
     const findings: Finding[] = problems.map((problem) =>
