@@ -1,7 +1,5 @@
 import { Agent, type Dispatcher, request } from "undici";
 import type { z } from "zod";
-import { traceHeadersOf } from "../../../domain/trace-context.ts";
-import { activeSpan, inChildSpan } from "../../../telemetry/tracing/active.ts";
 import {
   createdSchema,
   discoverySchema,
@@ -15,7 +13,8 @@ import {
 } from "./answers.ts";
 import { didNothing, HostRefusal, HostUnreachable, isTransient, retryDelay } from "./errors.ts";
 import { readEvents } from "./event-stream.ts";
-import { type HostMajor, pathTemplate, runPath } from "./run-path.ts";
+import { type HostMajor, runPath } from "./run-path.ts";
+import { tracedRequest } from "./traced-request.ts";
 
 export interface OpenWopClientOptions {
   /** Origin of the host, without a trailing slash. */
@@ -223,34 +222,16 @@ export class OpenWopClient {
     }
   }
 
-  /** With tracing, a call that is made for a client is a span, and the host may go on from it. */
   async #send(
     path: string,
     options: CallOptions,
     dispatcher: Agent,
     signal?: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    if (activeSpan() === undefined) return this.#request(path, options, dispatcher, signal);
-    const template = pathTemplate(path);
-    const { hostname, port, protocol } = new URL(this.#options.url);
-    const attributes = {
-      "http.request.method": options.method,
-      "url.template": template,
-      "server.address": hostname,
-      "server.port": Number(port || (protocol === "https:" ? 443 : 80)),
-    };
-    return inChildSpan(`${options.method} ${template}`, { kind: "client", attributes }, async (span) => {
-      // What the message itself says of its trace comes first (OW-60).
-      const headers = { ...traceHeadersOf(span?.context), ...options.headers };
-      try {
-        const response = await this.#request(path, { ...options, headers }, dispatcher, signal);
-        span?.set({ "http.response.status_code": response.statusCode });
-        return response;
-      } catch (error) {
-        if (error instanceof HostRefusal) span?.set({ "http.response.status_code": error.status });
-        throw error;
-      }
-    });
+    // What the message itself says of its trace comes before ours (OW-60).
+    return tracedRequest(options.method, this.#options.url, path, (trace) =>
+      this.#request(path, { ...options, headers: { ...trace, ...options.headers } }, dispatcher, signal),
+    );
   }
 
   async #request(
