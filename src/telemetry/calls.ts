@@ -14,7 +14,7 @@ export interface EndedCall {
   /** Id of the caller's endpoint; empty where the call was refused before that was known. */
   readonly endpoint: string;
   readonly requestId: string;
-  /** Trace id of the caller's `traceparent` (W3C Trace Context); absent where it sent none that can be read. */
+  /** Id of its trace: of our span, else of the caller's `traceparent` (W3C Trace Context); absent where there is neither. */
   readonly trace?: string;
   /** Version of the protocol that it was served with. */
   readonly version: string;
