@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/load.ts";
 import { SecretKeyError } from "../../src/push/secret-box.ts";
 import { openSecretBox } from "../../src/push/secret-key.ts";
-import type { RedisConnection, Reply } from "../../src/store/connection.ts";
+import { dumpRedis } from "./dump-redis.ts";
 import { type PushGateway, startPushGateway } from "./gateway.ts";
 import { quiet, respond, startPushReceiver } from "./receiver.ts";
 import { AGENT, type PushRig, startRig } from "./rig.ts";
@@ -14,34 +14,6 @@ const SENTINELS = {
   credentials: "sentinel-credentials-51be02",
   query: "sentinel-query-99d1",
 };
-
-/** Every key of Redis with all that it holds, as one text. Each type must be known, or something would go unseen. */
-async function dump(redis: RedisConnection): Promise<string> {
-  const run = (...args: string[]) => redis.run("x", args);
-  const out: string[] = [];
-  const read: Record<string, (key: string) => Promise<Reply>> = {
-    string: (key) => run("GET", key),
-    hash: (key) => run("HGETALL", key),
-    list: (key) => run("LRANGE", key, "0", "-1"),
-    set: (key) => run("SMEMBERS", key),
-    zset: (key) => run("ZRANGE", key, "0", "-1"),
-    stream: (key) => run("XRANGE", key, "-", "+"),
-  };
-  const text = (reply: Reply): string =>
-    Array.isArray(reply)
-      ? reply.map(text).join("\n")
-      : Buffer.isBuffer(reply)
-        ? reply.toString("latin1")
-        : String(reply);
-  for (const key of ((await run("KEYS", "*")) as Buffer[]).map(String)) {
-    const type = String(await run("TYPE", key));
-    const reader = read[type];
-    if (type === "none") continue;
-    if (reader === undefined) throw new Error(`a key of type ${type}`);
-    out.push(`${key}\n${text(await reader(key))}`);
-  }
-  return out.join("\n");
-}
 
 function expectClean(text: string, what: string): void {
   for (const sentinel of [SENTINELS.token, SENTINELS.credentials]) {
@@ -66,7 +38,7 @@ describe("no secret anywhere", () => {
   it("OW-45, Q16 not in any key of Redis while pushes wait, fail, die and succeed, nor in logs", async () => {
     let seen = "";
     const look = async () => {
-      seen += await dump(rig.connection);
+      seen += await dumpRedis(rig.connection);
     };
     const receivers = await Promise.all([
       startPushReceiver(),
