@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditEntry, AuditOutcome, AuditService } from "../../gen/baton/admin/v1/audit_pb.js";
 import { EndpointService } from "../../gen/baton/admin/v1/endpoint_pb.js";
@@ -6,11 +7,17 @@ import { GrantService } from "../../gen/baton/admin/v1/grant_pb.js";
 import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
 import { QueueService } from "../../gen/baton/admin/v1/queue_pb.js";
 import { StatsService } from "../../gen/baton/admin/v1/stats_pb.js";
-import { TaskService } from "../../gen/baton/admin/v1/task_pb.js";
+import {
+  CancelTaskRequestSchema,
+  CancelTaskResponseSchema,
+  TaskService,
+} from "../../gen/baton/admin/v1/task_pb.js";
 import { TodoService } from "../../gen/baton/admin/v1/todo_pb.js";
-import { isWrittenDown } from "../../src/service/admin/journal.ts";
+import type { Verb } from "../../src/domain/caller.ts";
+import { createJournal, isWrittenDown } from "../../src/service/admin/journal.ts";
 import { AdminAuditStore } from "../../src/store/admin-audit.ts";
 import { senderOf } from "../engine/client.ts";
+import { startTestRedis } from "../redis-server.ts";
 import { adminOf, codeOf, startTwo, type Two } from "./rig.ts";
 
 let two: Two;
@@ -145,6 +152,36 @@ describe("AuditService", () => {
     expect((await find()).map(brief)).toEqual(["X/Do t UNSPECIFIED"]);
     await store.end(begun, { ...action, requestId, outcome: "ok" });
     expect((await find()).map(brief)).toEqual(["X/Do t OK"]);
+  });
+
+  it("an action that cannot be written down is not done", async () => {
+    const server = await startTestRedis();
+    const connection = await server.connect();
+    const errors: unknown[] = [];
+    const journal = createJournal(new AdminAuditStore(connection), (error) => errors.push(error));
+    const caller = { id: "admin", name: "operator", agent: "", queues: [], verbs: new Set<Verb>() };
+    const about = {
+      method: TaskService.method.cancelTask,
+      request: create(CancelTaskRequestSchema, { id: "td_1" }),
+      caller: { ...caller, capabilities: { streaming: false, push: false } },
+      requestId: "r",
+    };
+    let ran = 0;
+    const run = async () => {
+      ran += 1;
+      return { message: create(CancelTaskResponseSchema, {}), headers: new Map<string, string>() };
+    };
+    await journal(about, run);
+    expect(ran).toBe(1);
+    // The store goes away while an action is under way: it stands as it was done, and the operator of the gateway hears.
+    await journal(about, async () => {
+      await connection.close();
+      return run();
+    });
+    expect([ran, errors.length]).toEqual([2, 1]);
+    await expect(journal(about, run)).rejects.toThrow();
+    expect(ran).toBe(2);
+    await server.stop();
   });
 
   it("writes down every method that is no plain read: this is all of them", () => {

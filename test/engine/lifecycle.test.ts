@@ -127,7 +127,7 @@ describe("transitions", () => {
     }
     const keys = (await rig.run("KEYS", `*task:${id}*`)) as Buffer[];
     const kinds = keys.map((key) => String(key).split(id)[1]).sort();
-    expect(kinds).toEqual(["", ":attempts", ":history", ":log"]);
+    expect(kinds).toEqual(["", ":attempts", ":history", ":log", ":trail"]);
   });
 
   it("SB-8 work refused at intake is rejected from the start: attempt 0, not claimable, no retry", async () => {

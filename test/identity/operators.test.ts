@@ -1,7 +1,9 @@
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AuditOutcome, AuditService } from "../../gen/baton/admin/v1/audit_pb.js";
 import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
+import { TaskService } from "../../gen/baton/admin/v1/task_pb.js";
 import { AUDIENCE } from "./issuer.ts";
 import { adminOf, ask, bodyOf } from "./people.ts";
 import { ADMIN_AUDIENCE, codeOf, type Rig, refusalOf, startRig, withToken } from "./rig.ts";
@@ -80,5 +82,22 @@ describe("people who operate", () => {
     const token = await people("h");
     const push = createClient(PushService, createGrpcTransport({ baseUrl: rig.gateway.adminUrl }));
     expect(await codeOf(push.listDeadLetters({}, withToken(token)))).toBe(Code.PermissionDenied);
+    const transport = createGrpcTransport({ baseUrl: rig.gateway.adminUrl });
+    const tasks = createClient(TaskService, transport);
+    expect(await codeOf(tasks.searchTasks({}, withToken(token)))).toBe(Code.PermissionDenied);
+    expect(await codeOf(tasks.cancelTask({ id: "td_1" }, withToken(token)))).toBe(Code.PermissionDenied);
+    const audit = createClient(AuditService, transport);
+    expect(await codeOf(audit.listAuditEntries({}, withToken(token)))).toBe(Code.PermissionDenied);
+    // What a person tried is written down in the person's name.
+    const { entries } = await audit.listAuditEntries({ pageSize: 1 }, withToken(rig.gateway.adminToken));
+    expect(entries).toMatchObject([
+      {
+        operator: "hannah",
+        action: "baton.admin.v1.TaskService/CancelTask",
+        target: "td_1",
+        outcome: AuditOutcome.REFUSED,
+        error: "Forbidden",
+      },
+    ]);
   });
 });
