@@ -51,6 +51,16 @@ function compress(folder) {
   }
 }
 
+/** Two that build at a time make the same; whoever comes second leaves what is there. */
+function put(fresh) {
+  rmSync(output, { recursive: true, force: true });
+  try {
+    renameSync(fresh, output);
+  } catch (error) {
+    if (!["ENOTEMPTY", "EEXIST"].includes(error.code)) throw error;
+  }
+}
+
 const wanted = sourceHash();
 const built = existsSync(stamp) ? readFileSync(stamp, "utf8") : undefined;
 if (built !== wanted || process.argv.includes("--force")) {
@@ -75,10 +85,9 @@ if (built !== wanted || process.argv.includes("--force")) {
     });
     compress(fresh);
     writeFileSync(join(fresh, ".sources"), wanted);
-    rmSync(output, { recursive: true, force: true });
     // What mkdtemp makes is for this user alone; the gateway may run as another.
     chmodSync(fresh, 0o755);
-    renameSync(fresh, output);
+    put(fresh);
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
-// Makes a clone ready to run: the locked packages (Node 24 among them), a Redis server program and the console's files.
-// Does nothing when nothing is missing. Plain JavaScript without imports of packages, because it is what runs
-// before there are any, on whatever Node the machine has (20 or newer).
+// Makes a clone ready to run: the locked packages (Node 24 among them), a Redis server program and the console's
+// files; with --for-tests also the browser that the console is tested with. Does nothing when nothing is missing. Plain
+// JavaScript without imports of packages, because it is what runs before there are any, on whatever Node the machine has
+// (20 or newer).
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   accessSync,
@@ -18,6 +19,8 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const OLDEST_NODE = [22, 19];
+/** Where Debian puts the browser that the console is tested with. */
+const CHROMIUM = "/usr/bin/chromium";
 
 const say = (line) => console.log(`setup: ${line}`);
 
@@ -28,6 +31,9 @@ function main() {
   checkNode();
   if (findRedis() === undefined) withLock(join(tmpdir(), "baton-setup-redis.lock"), installRedis);
   withLock(join(root, ".baton", "console.lock"), buildConsole);
+  if (process.argv.includes("--for-tests") && !existsSync(CHROMIUM)) {
+    withLock(join(tmpdir(), "baton-setup-chromium.lock"), installChromium);
+  }
 }
 
 // --- Packages
@@ -164,6 +170,27 @@ function buildConsole() {
   const local = join(root, "node_modules", ".bin", "node");
   const { status } = run(isProgram(local) ? local : process.execPath, ["scripts/console.mjs"]);
   if (status !== 0) throw new CannotSetUp("the console could not be built; the output above says why.");
+}
+
+// --- Browser
+
+/** Brings the browser of the tests where that is possible. Without it those of the console are skipped, and say so. */
+function installChromium() {
+  if (existsSync(CHROMIUM)) return;
+  const asRoot = waysToBeRoot();
+  if (!existsSync("/usr/bin/apt-get") || asRoot === undefined) {
+    say(`no ${CHROMIUM}, and no way to install it; the tests of the console will be skipped`);
+    return;
+  }
+  say("no Chromium found; installing Debian's chromium for the tests of the console (apt-get)");
+  const install = `
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq || echo "setup: apt-get update failed, trying with the lists that are here" >&2
+    apt-get install -qq -y --no-install-recommends -o DPkg::Lock::Timeout=300 chromium`;
+  const { status } = run(asRoot[0], [...asRoot.slice(1), "sh", "-c", install]);
+  if (status !== 0 || !existsSync(CHROMIUM)) {
+    say("chromium could not be installed; the tests of the console will be skipped");
+  }
 }
 
 // --- All

@@ -1,6 +1,8 @@
 /** Debian's Chromium, driven by playwright-core, where the machine has it; elsewhere skipped, and said so. */
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import {
   type Browser,
   type BrowserContext,
@@ -19,7 +21,9 @@ export const missingBrowser = ((): boolean => {
   return true;
 })();
 
+/** Starts the browser, with the console as its sources are now. */
 export function launch(): Promise<Browser> {
+  execFileSync(process.execPath, [fileURLToPath(new URL("../../scripts/console.mjs", import.meta.url))]);
   return chromium.launch({
     executablePath: CHROMIUM,
     args: [

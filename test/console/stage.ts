@@ -8,6 +8,8 @@ import { ask, bodyOf, identityOf } from "../identity/people.ts";
 import { type PushGateway, startPushGateway } from "../push/gateway.ts";
 import { type PushReceiver, respond, startPushReceiver } from "../push/receiver.ts";
 
+const PEOPLE_AUDIENCE = "https://console.example";
+
 export interface Stage {
   readonly gateway: PushGateway;
   /** Answers 204, but for paths below `/refuse`. */
@@ -19,6 +21,10 @@ export interface Stage {
   ): Promise<string>;
   /** Waits until the task is in one of the states; answers the task as JSON. */
   until(id: string, ...states: readonly string[]): Promise<Record<string, unknown>>;
+  /** Waits until that many pushes were given up. */
+  untilDead(pushes: number): Promise<void>;
+  /** A token by which the configured person signs in. */
+  personToken(): Promise<string>;
   /** A friend request that waits for a decision; answers its id. */
   askForFriendship(persona: string, reason?: string): Promise<string>;
   stop(): Promise<void>;
@@ -40,6 +46,11 @@ export async function startStage(document: Record<string, unknown> = {}): Promis
       identity: await identityOf(issuer, folder),
       onboarding: { perAddress: { perSecond: 10_000, burst: 10_000 } },
       agents: { default: { queues: ["default", "reports"] }, research: { queues: ["default"] } },
+      admin: {
+        port: 0,
+        people: [{ name: "hannah", issuer: issuer.issuer, subject: "h" }],
+        audience: PEOPLE_AUDIENCE,
+      },
       retries: { maxAttempts: 2, baseSeconds: 0 },
       ...document,
     },
@@ -74,13 +85,20 @@ export async function startStage(document: Record<string, unknown> = {}): Promis
       return String(result.task.id);
     },
     async until(id, ...states) {
-      for (let tries = 0; tries < 400; tries += 1) {
+      return poll(`task ${id} is ${states.join(" or ")}`, async () => {
         const { result } = await gateway.rpc(client, "GetTask", { id });
-        if (states.includes(result?.status?.state)) return result;
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
-      throw new Error(`task ${id} did not become ${states.join(" or ")}`);
+        return states.includes(result?.status?.state) ? result : undefined;
+      });
     },
+    async untilDead(pushes) {
+      await poll(`${pushes} pushes are dead`, async () => {
+        const answer = (await (await gateway.admin("ListDeadLetters", {})).json()) as {
+          deadLetters?: unknown[];
+        };
+        return (answer.deadLetters?.length ?? 0) >= pushes ? true : undefined;
+      });
+    },
+    personToken: () => issuer.token({ sub: "h", aud: PEOPLE_AUDIENCE }),
     async askForFriendship(persona, reason = "to hand over reports") {
       const { status, json } = await ask(gateway, await bodyOf(issuer, { from_persona: persona, reason }));
       if (status !== 202) throw new Error(JSON.stringify(json));
@@ -90,6 +108,15 @@ export async function startStage(document: Record<string, unknown> = {}): Promis
       for (const step of undo.splice(0).reverse()) await step();
     },
   };
+}
+
+async function poll<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`it never came that ${what}`);
 }
 
 /** By the first word: what each kind of task goes through. */
