@@ -14,7 +14,7 @@ import { shortId } from "../parts/short.ts";
 import { Tabs } from "../parts/tabs.tsx";
 import { When } from "../parts/when.tsx";
 import { setQuery, usePlace } from "../routing/place.ts";
-import { countDead, useAgents, useAttention } from "../shell/attention.tsx";
+import { countDead, useAgents, useAgentsPending, useAttention } from "../shell/attention.tsx";
 import { type DeadPush, PushDeadTable } from "./push-dead-table.tsx";
 import { taskAddress } from "./task-table.tsx";
 
@@ -26,6 +26,7 @@ export function DeadLettersPage() {
   const kind = query.get("kind") === "pushes" ? "pushes" : "tasks";
   const agent = query.get("agent") ?? "";
   const agents = useAgents();
+  const pending = useAgentsPending() && agent === "";
   const dead = countDead(useAttention().data?.stats);
   // The services are asked agent by agent; an empty name is the default agent, for whoever may not list them.
   const asked = agent !== "" ? [agent] : agents.length > 0 ? agents : [""];
@@ -50,7 +51,13 @@ export function DeadLettersPage() {
           />
         </div>
       )}
-      {kind === "tasks" ? <DeadTasks agents={asked} /> : <DeadPushes agents={asked} />}
+      {pending ? (
+        <Loading />
+      ) : kind === "tasks" ? (
+        <DeadTasks agents={asked} />
+      ) : (
+        <DeadPushes agents={asked} />
+      )}
     </Page>
   );
 }

@@ -9,7 +9,7 @@ import { Select } from "../parts/select.tsx";
 import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
 import { address, setQuery, usePlace } from "../routing/place.ts";
-import { useAgents } from "../shell/attention.tsx";
+import { useAgents, useAgentsPending } from "../shell/attention.tsx";
 import { AttemptTable, failureText } from "./attempt-table.tsx";
 import { taskAddress } from "./task-table.tsx";
 
@@ -18,7 +18,26 @@ const ATTEMPTS = 50;
 /** What waits to be pushed, and what was tried. */
 export function PushesPage() {
   const agents = useAgents();
-  const agent = usePlace().query.get("agent") ?? agents[0] ?? "";
+  const named = usePlace().query.get("agent");
+  const pending = useAgentsPending() && named === null;
+  return (
+    <Page title="Pushes">
+      {agents.length > 1 && (
+        <div class="filters">
+          <Select
+            label="Agent"
+            value={named ?? agents[0] ?? ""}
+            options={agents.map((name) => ({ value: name, text: name }))}
+            onChange={(value) => setQuery({ agent: value })}
+          />
+        </div>
+      )}
+      {pending ? <Loading /> : <AgentPushes agent={named ?? agents[0] ?? ""} />}
+    </Page>
+  );
+}
+
+function AgentPushes({ agent }: { readonly agent: string }) {
   const live = useLive(`pushes ${agent}`, async (signal) => {
     const [status, tried] = await Promise.all([
       pushes.getPushStatus({ agent }, { signal }),
@@ -28,17 +47,7 @@ export function PushesPage() {
   });
   const { data } = live;
   return (
-    <Page title="Pushes">
-      {agents.length > 1 && (
-        <div class="filters">
-          <Select
-            label="Agent"
-            value={agent}
-            options={agents.map((name) => ({ value: name, text: name }))}
-            onChange={(value) => setQuery({ agent: value })}
-          />
-        </div>
-      )}
+    <>
       <LiveFault live={live} />
       {data === undefined && live.failure === undefined && <Loading />}
       {data !== undefined && !data.status.enabled && (
@@ -94,7 +103,7 @@ export function PushesPage() {
           </Section>
         </>
       )}
-    </Page>
+    </>
   );
 }
 

@@ -18,6 +18,7 @@ import { Attempts } from "./task/attempts.tsx";
 import { MessageView, Parts } from "./task/content.tsx";
 import { Deliveries } from "./task/deliveries.tsx";
 import { Timeline } from "./task/timeline.tsx";
+import type { TaskViewProps } from "./task/view.ts";
 import { RunFactsView, TodoFactsView } from "./task/work-facts.tsx";
 import { hasEnded, isWaiting, StateBadge } from "./task-state.tsx";
 
@@ -65,7 +66,7 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
       )}
       <div class="task-columns">
         <div class="task-views">
-          <Views task={data} agent={agent} id={id} everyMs={everyMs} />
+          <Views task={data} agent={agent} id={id} everyMs={everyMs} version={data.version} />
         </div>
         <aside class="task-facts" aria-label="Facts">
           <TaskFacts task={data} />
@@ -75,12 +76,7 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-function Views(props: {
-  readonly task: GetTaskResponse;
-  readonly agent: string;
-  readonly id: string;
-  readonly everyMs: number;
-}) {
+function Views(props: TaskViewProps & { readonly task: GetTaskResponse }) {
   const { task, ...where } = props;
   const messages = task.task?.history ?? [];
   const artifacts = task.task?.artifacts ?? [];

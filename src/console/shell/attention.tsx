@@ -48,6 +48,12 @@ export function useAgents(): readonly string[] {
   return useAttention().data?.stats?.agents.map(({ agent }) => agent) ?? [];
 }
 
+/** Whether it is not known yet which agents there are; what is asked for each of them had better wait. */
+export function useAgentsPending(): boolean {
+  const { data, failure } = useAttention();
+  return data === undefined && failure === undefined;
+}
+
 /** How many tasks are in one of the states, over all agents. */
 export function countTasks(counted: GetStatsResponse | undefined, ...states: readonly TaskState[]): number {
   const counts = counted?.agents.flatMap(({ tasks }) => tasks) ?? [];

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { pushes } from "../../api/clients.ts";
 import { useLive } from "../../api/live.ts";
 import { Empty, Loading } from "../../parts/empty.tsx";
@@ -12,7 +13,13 @@ import type { TaskViewProps } from "./view.ts";
 const READ = 2000;
 
 /** Pushes of the task: what was tried, what was given up. */
-export function Deliveries({ agent, id, everyMs, configs }: TaskViewProps & { readonly configs: number }) {
+export function Deliveries({
+  agent,
+  id,
+  everyMs,
+  version,
+  configs,
+}: TaskViewProps & { readonly configs: number }) {
   const live = useLive(
     `deliveries ${agent} ${id}`,
     async (signal) => {
@@ -24,6 +31,7 @@ export function Deliveries({ agent, id, everyMs, configs }: TaskViewProps & { re
     },
     everyMs,
   );
+  useEffect(live.refresh, [version]);
   const { data } = live;
   if (data === undefined) return live.failure === undefined ? <Loading /> : <LiveFault live={live} />;
   return (

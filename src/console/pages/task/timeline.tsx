@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { type TimelineEntry, TimelineKind } from "../../../../gen/baton/admin/v1/task_pb.js";
 import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { tasks } from "../../api/clients.ts";
@@ -22,12 +23,13 @@ const MARKS: Readonly<Record<TimelineKind, string>> = {
 };
 
 /** What happened to the task, oldest first. */
-export function Timeline({ agent, id, everyMs }: TaskViewProps) {
+export function Timeline({ agent, id, everyMs, version }: TaskViewProps) {
   const live = useLive(
     `timeline ${agent} ${id}`,
     (signal) => tasks.getTaskTimeline({ agent, id, limit: LIMIT }, { signal }),
     everyMs,
   );
+  useEffect(live.refresh, [version]);
   const { data } = live;
   if (data === undefined) return live.failure === undefined ? <Loading /> : <LiveFault live={live} />;
   if (data.entries.length === 0) return <Empty title="Nothing is recorded of this task." />;

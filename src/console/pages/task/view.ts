@@ -4,4 +4,6 @@ export interface TaskViewProps {
   readonly id: string;
   /** Pause between readings, in milliseconds: a task that has ended seldom changes. */
   readonly everyMs: number;
+  /** Of the task's record: what is shown is read anew as soon as it changes. */
+  readonly version: bigint;
 }
