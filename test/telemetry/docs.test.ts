@@ -5,7 +5,13 @@ import { configSchema } from "../../src/config/schema.ts";
 import { blocksOf, ROOT, runPage } from "../cli/markdown.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 
-const PAGES = ["docs/operate.md", "docs/scale.md", "docs/upgrade.md", "docs/troubleshoot.md"];
+const PAGES = [
+  "docs/operate.md",
+  "docs/scale.md",
+  "docs/upgrade.md",
+  "docs/troubleshoot.md",
+  "docs/console.md",
+];
 
 const text = (page: string) => readFileSync(join(ROOT, page), "utf8");
 
