@@ -106,6 +106,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     http1.server.emit("connection", socket);
+    // Node feeds its parser from the TLS layer directly, which goes on while the parser is paused, as it is while an earlier
+    // answer is being written: what arrives then is lost, and the request hangs. A listener of the data makes Node feed it
+    // through the stream, which stops and keeps what has come.
+    if ("encrypted" in socket) socket.on("data", ignore);
     // The HTTP/1.1 parser reads the stream, which sniffing paused; HTTP/2 takes the buffered bytes itself.
     socket.resume();
   };

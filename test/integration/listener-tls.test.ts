@@ -1,12 +1,15 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { constants, connect as h2connect } from "node:http2";
 import { get as httpsGet } from "node:https";
 import { connect as tcpConnect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { connect as tlsConnect } from "node:tls";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, it } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { startListener } from "../../src/server/listener.ts";
 import { SECURITY_HEADERS } from "../../src/server/security-headers.ts";
 import { createAuthority } from "../egress/certificates.ts";
 import { AUTH } from "../unit/transports/a2a-server.ts";
@@ -44,6 +47,49 @@ describe("one port with TLS", () => {
     plain.destroy();
     const other = tlsConnect({ host: "127.0.0.1", port: listener.port, ca, ALPNProtocols: ["spdy/3"] });
     await expect(once(other, "secureConnect")).rejects.toThrow();
+  });
+
+  it.each([
+    ["while the answer before it is still being written", true],
+    ["when nothing is under way", false],
+  ])("loses nothing of a large HTTP/1.1 body that arrives %s", async (_when, busy) => {
+    const size = 300_000;
+    const listener = await startListener({
+      host: "127.0.0.1",
+      port: 0,
+      tls,
+      handlers: [
+        async (request, response) => {
+          let received = 0;
+          for await (const chunk of request) received += chunk.length;
+          const answer = Buffer.from(request.url === "/large" ? "x".repeat(40_000_000) : `got ${received}`);
+          (response as ServerResponse).writeHead(200, { "content-length": answer.length }).end(answer);
+          return true;
+        },
+      ],
+    });
+    try {
+      const client = tlsConnect({ host: "127.0.0.1", port: listener.port, ca, servername: "localhost" });
+      await once(client, "secureConnect");
+      // Unread, the answer fills every buffer on its way, so that the server's side waits for room.
+      client.pause();
+      if (busy) {
+        client.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+        await delay(300);
+      }
+      const head = `POST /count HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${size}\r\n\r\n`;
+      client.write(Buffer.concat([Buffer.from(head), Buffer.alloc(size, "y")]));
+      if (busy) await delay(300);
+      let tail = "";
+      client.on("data", (chunk: Buffer) => {
+        tail = (tail + chunk.toString("latin1")).slice(-200);
+      });
+      client.resume();
+      await once(client, "end");
+      expect(tail.slice(-10)).toBe(`got ${size}`);
+    } finally {
+      await listener.close();
+    }
   });
 
   it("SB-54 has the security headers on both versions", async () => {
