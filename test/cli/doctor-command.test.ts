@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { examine } from "../../src/cli/doctor/examine.ts";
-import { freePorts, Servers, startSentinel } from "../cluster/servers.ts";
+import { freePorts, Servers, startCluster, startSentinel } from "../cluster/servers.ts";
 import { authority, complaints } from "./doctor-rig.ts";
 import { portsOf, resultOf, runCli, startServe } from "./processes.ts";
 
@@ -156,6 +156,24 @@ describe("the command baton doctor", () => {
     expect((await doctor(document({ nodes }, 1))).told).toEqual([
       expect.stringMatching(/^warning redis: nothing listens at sentinel 127\.0\.0\.1:1/),
     ]);
+  }, 60_000);
+
+  it("looks at every master of a cluster, and finds slots that nobody serves", async () => {
+    const cluster = await startCluster(servers);
+    const document = { redis: { cluster: { nodes: cluster.nodes } }, push: { enabled: false } };
+    const [first, ...others] = cluster.masters.map(({ port }) => `127.0.0.1:${port}`);
+    // The first alone has a replica.
+    const { told, report } = await doctor(document);
+    expect(told.toSorted()).toEqual(
+      others.map((each) => `warning redis replicas: ${each} has no replica that could take over`).toSorted(),
+    );
+    expect(report.results.map(({ found }) => found)).toContain(`${first} answers`);
+    await cluster.masters[2]?.ask("CLUSTER", "DELSLOTS", "16000");
+    await cluster.masters[2]?.ask("CONFIG", "SET", "cluster-require-full-coverage", "yes");
+    const nodes = [{ host: "127.0.0.1", port: cluster.masters[2]?.port }];
+    expect((await doctor({ ...document, redis: { cluster: { nodes } } })).told).toContainEqual(
+      expect.stringMatching(/^fault redis: the cluster says fail: \d+ of 16384 slots are served/),
+    );
   }, 60_000);
 
   it("knows a Baton that runs by its answers, and looks into its Redis", async () => {
