@@ -61,9 +61,9 @@ export class AdminAuditStore {
     readonly count: number;
   }): Promise<AdminEntry[]> {
     const oldest = Math.max(query.since ?? 0, Date.now() - KEEP.age);
-    let newest = query.until === undefined ? "+" : String(query.until + LONGEST_ACTION_MS);
+    let newest = query.until === undefined ? "+" : idAt(query.until + LONGEST_ACTION_MS);
     if (query.before !== "") newest = `(${query.before}`;
-    const range = [newest, String(oldest), "COUNT", String(query.count)];
+    const range = [newest, idAt(oldest), "COUNT", String(query.count)];
     const reply = await this.#redis.run(ADMIN_AUDIT_KEY, ["XREVRANGE", ADMIN_AUDIT_KEY, ...range]);
     return (Array.isArray(reply) ? reply : []).map(entryOf);
   }
@@ -72,6 +72,11 @@ export class AdminAuditStore {
     const args = { begun, entry: JSON.stringify(action), ...KEEP };
     return String(await runKeyedScript(this.#redis, "admin_audit", ADMIN_AUDIT_KEY, args));
   }
+}
+
+/** The start of the ids of a time. Ids have no place for times before 1970, nor for those beyond what a date can be. */
+function idAt(ms: number): string {
+  return String(Math.min(Math.max(0, ms), 8.64e15));
 }
 
 function timeOf(id: string): number {

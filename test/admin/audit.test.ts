@@ -132,6 +132,12 @@ describe("AuditService", () => {
     if (time === undefined) throw new Error("no time");
     expect((await latest({ since: time })).map(({ id }) => id)).toContain(newest?.id);
     expect((await latest({ before: time })).map(({ id }) => id)).not.toContain(newest?.id);
+    const far = (seconds: bigint) => ({ seconds, nanos: 0 });
+    for (const seconds of [-62_135_596_800n, 0n, 253_402_300_799n]) {
+      const future = seconds > 0n;
+      expect((await latest({ since: far(seconds) })).length > 0, `since ${seconds}`).toBe(!future);
+      expect((await latest({ before: far(seconds) })).length > 0, `before ${seconds}`).toBe(future);
+    }
     const { nextPageToken } = await audit.listAuditEntries({ pageSize: 1 });
     expect(await codeOf(audit.listAuditEntries({ pageSize: 501 }))).toBe("InvalidArgument");
     expect(await codeOf(audit.listAuditEntries({ pageSize: -1 }))).toBe("InvalidArgument");

@@ -128,6 +128,32 @@ describe("TaskService.SearchTasks", () => {
     expect(await codeOf(tasks.searchTasks({ pageSize: 2, pageToken: nextPageToken }))).toBe("ok");
   });
 
+  it("takes any time that there is, and refuses those that there are not", async () => {
+    for (const seconds of [-62_135_596_800n, 0n, 253_402_300_799n]) {
+      const time = { seconds, nanos: 999_999_999 };
+      const future = seconds > 0n;
+      expect((await ids({ statusAfter: time })).length > 0, `after ${seconds}`).toBe(!future);
+      expect((await ids({ statusBefore: time })).length > 0, `before ${seconds}`).toBe(future);
+    }
+    for (const seconds of [2n ** 62n, -(2n ** 62n)]) {
+      const { tasks } = two.otherAdmin;
+      expect(await codeOf(tasks.searchTasks({ statusAfter: { seconds, nanos: 0 } }))).toBe("InvalidArgument");
+      expect(await codeOf(two.otherAdmin.audit.listAuditEntries({ since: { seconds, nanos: 0 } }))).toBe(
+        "InvalidArgument",
+      );
+    }
+  });
+
+  it("leaves out, and forgets, what an index only seems to hold", async () => {
+    const { id } = await bob.send("moved behind its back");
+    const key = "baton:{beta}:idx:a:s3";
+    await two.redis.run(key, ["ZADD", key, "1", id]);
+    await two.redis.run(key, ["ZADD", key, "2", "td_gone"]);
+    expect(await ids({ agent: "beta", states: [TaskState.COMPLETED] })).toEqual([]);
+    expect(await two.redis.run(key, ["ZCARD", key])).toBe(0);
+    expect((await ids({ agent: "beta" }))[0]).toBe(id);
+  });
+
   it("takes names of what every object has for names of nothing", async () => {
     for (const name of ["__proto__", "constructor", "hasOwnProperty"]) {
       expect(await ids({ endpointId: name }), name).toEqual([]);

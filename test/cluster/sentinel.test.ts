@@ -1,5 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RedisMode } from "../../gen/baton/admin/v1/stats_pb.js";
+import { adminOf } from "../admin/rig.ts";
 import { Reading, senderOf, workerOf } from "../engine/client.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { eventually, Servers, startSentinel, type TestSentinel } from "./servers.ts";
@@ -107,4 +109,17 @@ describe("Sentinel with a primary, a replica and a failover", () => {
     const again = await sender.send("not copied", { message });
     expect(again.id).toBe(task.id);
   }, 60_000);
+
+  it("after a failover an operator sees the new primary, every task, and what was done before", async () => {
+    const admin = adminOf(other);
+    const stats = await admin.stats.getStats({});
+    expect(stats.redisMode).toBe(RedisMode.SENTINEL);
+    expect(stats.redisServers).toMatchObject([{ appendOnly: true, connectedReplicas: 1 }]);
+    expect(stats.replicas).toHaveLength(2);
+    const total = stats.agents[0]?.tasks.reduce((sum, { count }) => sum + count, 0n);
+    expect(total).toBeGreaterThan(50n);
+    expect((await admin.tasks.searchTasks({ pageSize: 200 })).tasks.length).toBeGreaterThan(50);
+    const { entries } = await admin.audit.listAuditEntries({ action: "CreateEndpoint" });
+    expect(entries.length).toBeGreaterThanOrEqual(2);
+  });
 });

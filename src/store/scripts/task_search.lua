@@ -41,7 +41,7 @@ for _, key in ipairs(keys) do
     for i = 1, #flat, 2 do
       local score = tonumber(flat[i + 1])
       if taken <= scan and behind(score, flat[i]) then
-        found[#found + 1] = { id = flat[i], score = score }
+        found[#found + 1] = { id = flat[i], score = score, key = key }
         taken = taken + 1
       end
     end
@@ -56,8 +56,13 @@ end)
 
 local NAMES = { 'ctx', 'owner', 'queue', 'title', 'kind', 'a2a', 'created', 'at', 'attempt', 'max', 'holder', 'claimant',
   'lease', 'smsg' }
-local function summary(id)
+local function summary(id, key)
   local values = redis.call('HMGET', task_key(id), unpack(NAMES))
+  if A.owner == '' and (not values[6] or key ~= state_key(values[6])) then
+    -- A program that knew nothing of this index moved the task, or removed it.
+    redis.call('ZREM', key, id)
+    return nil
+  end
   if not values[6] then return nil end
   if A.queue ~= '' and values[3] ~= A.queue then return nil end
   if A.context ~= '' and values[1] ~= A.context then return nil end
@@ -82,7 +87,7 @@ for _, place in ipairs(found) do
   seen = seen + 1
   out[2], out[3] = string.format('%.0f', place.score), place.id
   if A.prefix == '' or string.sub(place.id, 1, #A.prefix) == A.prefix then
-    local flat = summary(place.id)
+    local flat = summary(place.id, place.key)
     if flat then out[#out + 1] = flat end
   end
 end
