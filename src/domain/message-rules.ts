@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import {
   type Message,
@@ -80,20 +80,23 @@ export function titleOf(message: Message): string {
   for (const part of message.parts) {
     if (part.content.case !== "text") continue;
     const line = part.content.value.split(/\r?\n/).find((candidate) => candidate.trim() !== "");
-    if (line !== undefined) return [...line.trim()].slice(0, MAX_TITLE).join("");
+    if (line === undefined) continue;
+    // A character is at most two code units, so no more than these are looked at.
+    const start = line.trim().slice(0, 2 * MAX_TITLE);
+    return [...start].slice(0, MAX_TITLE).join("");
   }
   return message.parts.find((part) => part.filename !== "")?.filename ?? "(no text)";
 }
 
 /** A digest of a message id that can stand in a key. */
 export function messageKey(messageId: string): string {
-  return createHash("sha256").update(messageId).digest("base64url").slice(0, 32);
+  return hash("sha256", messageId, "base64url").slice(0, 32);
 }
 
 /** A digest of what a message says; equal for a retry of the same send, however it was encoded (A2A-44). */
 export function contentHash(message: Message, metadata: JsonObject | undefined): string {
   const canonical = sortKeys([toJson(MessageSchema, message), metadata ?? {}]);
-  return createHash("sha256").update(JSON.stringify(canonical)).digest("base64url").slice(0, 32);
+  return hash("sha256", JSON.stringify(canonical), "base64url").slice(0, 32);
 }
 
 function sortKeys(value: JsonValue): JsonValue {

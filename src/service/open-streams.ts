@@ -65,10 +65,16 @@ export class OpenStreams {
     if (expiresAt !== undefined && expiresAt - Date.now() <= 2 ** 31 - 1) {
       timer = setTimeout(expire, Math.max(0, expiresAt - Date.now()));
     }
+    // Not AbortSignal.any: it keeps books of weak references, which costs more than all else about a stream.
+    const { signal } = call;
+    const leave = (): void => controller.abort(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
     return {
-      signal: AbortSignal.any([call.signal, controller.signal]),
+      signal: controller.signal,
       release: () => {
         clearTimeout(timer);
+        signal.removeEventListener("abort", leave);
         own.delete(controller);
         if (own.size === 0 && this.#streams.get(call.caller.id) === own) this.#streams.delete(call.caller.id);
       },

@@ -63,14 +63,16 @@ async function* inOrder(
 }
 
 /** With the extension active, each item carries its position, for transports that have no event ids of their own. */
-export async function* withPositions(
+export function withPositions(
   items: AsyncIterable<StreamItem<StreamResponse>>,
   call: Call,
+): AsyncIterable<StreamItem<StreamResponse>> {
+  return call.extensions.includes(RESUMABLE_STREAMS_URI) ? positions(items) : items;
+}
+
+async function* positions(
+  items: AsyncIterable<StreamItem<StreamResponse>>,
 ): AsyncGenerator<StreamItem<StreamResponse>> {
-  if (!call.extensions.includes(RESUMABLE_STREAMS_URI)) {
-    yield* items;
-    return;
-  }
   for await (const item of items) {
     yield item.id === undefined ? item : { ...item, message: positioned(item.message, item.id) };
   }

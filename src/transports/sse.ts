@@ -24,12 +24,18 @@ export const DEFAULT_SSE: SseOptions = { keepAliveMs: 15_000, stallMs: 60_000 };
  * become other fields of the stream, so it is refused with a RangeError.
  */
 export function encodeSse({ data, id, event }: SseEvent): string {
+  // Nearly every event: JSON has no line ends.
+  if (event === undefined && !LINE_END.test(data)) {
+    return id === undefined ? `data: ${data}\n\n` : `id: ${singleLine(id)}\ndata: ${data}\n\n`;
+  }
   const lines: string[] = [];
   if (event !== undefined) lines.push(`event: ${singleLine(event)}`);
   if (id !== undefined) lines.push(`id: ${singleLine(id)}`);
   for (const line of data.split(/\r\n|\r|\n/)) lines.push(`data: ${line}`);
   return `${lines.join("\n")}\n\n`;
 }
+
+const LINE_END = /[\r\n]/;
 
 function singleLine(text: string): string {
   if (/[\r\n\0]/.test(text)) throw new RangeError("an event id or name must be one line");
@@ -166,6 +172,7 @@ class KeepAlive {
   readonly #response: HttpResponse;
   readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
+  #held = false;
   #stopped = false;
 
   constructor(response: HttpResponse, ms: number) {
@@ -174,22 +181,28 @@ class KeepAlive {
     this.arm();
   }
 
+  /** The silence begins anew. The timer is moved on, which costs less than another one for each event. */
   arm(): void {
-    clearTimeout(this.#timer);
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      // A comment that fills the buffer is the last one until the client has read it.
-      if (write(this.#response, ": keep-alive\n\n")) this.arm();
-      else this.#response.once("drain", () => this.arm());
-    }, this.#ms);
+    this.#held = false;
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#comment(), this.#ms);
+    else this.#timer.refresh();
   }
 
   hold(): void {
-    clearTimeout(this.#timer);
+    this.#held = true;
   }
 
   stop(): void {
     this.#stopped = true;
-    this.hold();
+    clearTimeout(this.#timer);
+  }
+
+  #comment(): void {
+    // Whoever holds arms again.
+    if (this.#held) return;
+    // A comment that fills the buffer is the last one until the client has read it.
+    if (write(this.#response, ": keep-alive\n\n")) this.arm();
+    else this.#response.once("drain", () => this.arm());
   }
 }

@@ -82,8 +82,12 @@ class GrpcCall {
   readonly #options: GrpcHandlerOptions;
   readonly #reply: GrpcReply;
   readonly #requestId = randomUUID();
-  readonly #abort = new AbortController();
+  /** Made when a handler asks for its signal: most calls are over before anybody would. */
+  #abort: AbortController | undefined;
   #cut: BatonError | undefined;
+  /** Told when the call is cut while somebody waits. */
+  #onCut: ((reason: BatonError) => void) | undefined;
+  #over = false;
   #trailers: (() => OutgoingHttpHeaders) | undefined;
   #caller: Caller | undefined;
 
@@ -105,7 +109,10 @@ class GrpcCall {
     stream.on("error", () => {
       // The client reset the stream: `close` follows, and there is nobody to tell.
     });
-    stream.once("close", () => this.#stop(new BatonError("Canceled", "the call was canceled")));
+    stream.once("close", () => {
+      if (!this.#over) this.#stop(new BatonError("Canceled", "the call was canceled"));
+      else this.#abort?.abort();
+    });
     const timer =
       timeout === undefined
         ? undefined
@@ -118,6 +125,7 @@ class GrpcCall {
     } catch (thrown) {
       this.#fail(thrown);
     } finally {
+      this.#over = true;
       clearTimeout(timer);
     }
   }
@@ -171,13 +179,16 @@ class GrpcCall {
     const peer = this.#stream.session?.socket.remoteAddress ?? "";
     const { forwarded } = this.#options;
     const form: ProtocolVersion = this.#method.parent.file.proto.package === "a2a.v1" ? "0.3" : "1.0";
+    const signalOf = () => this.#signal();
     return {
       requestId: this.#requestId,
       transport: "grpc",
       form,
       header: (name) => text(headers, name),
       remoteAddress: forwarded?.client(peer, text(headers, "x-forwarded-for") ?? "") ?? peer,
-      signal: this.#abort.signal,
+      get signal() {
+        return signalOf();
+      },
       ...(timeout === undefined ? {} : { deadlineAt: Date.now() + timeout }),
     };
   }
@@ -208,30 +219,33 @@ class GrpcCall {
     });
   }
 
-  #stop(reason: BatonError): void {
-    if (this.#abort.signal.aborted) return;
-    this.#cut = reason;
-    this.#abort.abort(reason);
+  #signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#cut !== undefined) this.#abort.abort(this.#cut);
+    }
+    return this.#abort.signal;
   }
 
-  /** Waits for `work`, but no longer than the call lasts; what comes later is given to `late`. */
+  #stop(reason: BatonError): void {
+    if (this.#cut !== undefined) return;
+    this.#cut = reason;
+    this.#abort?.abort(reason);
+    this.#onCut?.(reason);
+  }
+
+  /**
+   * Waits for `work`, but no longer than the call lasts; what comes later is given to `late`. One thing is waited for at a
+   * time.
+   */
   #whileOpen<T>(work: Promise<T>, late?: (result: T) => void): Promise<T> {
-    const { signal } = this.#abort;
     return new Promise((resolve, reject) => {
-      const onAbort = () => reject(this.#cut);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-      work.then(
-        (result) => {
-          signal.removeEventListener("abort", onAbort);
-          if (signal.aborted) late?.(result);
-          resolve(result);
-        },
-        (error: unknown) => {
-          signal.removeEventListener("abort", onAbort);
-          reject(error);
-        },
-      );
+      this.#onCut = reject;
+      if (this.#cut !== undefined) reject(this.#cut);
+      work.then((result) => {
+        if (this.#cut !== undefined) late?.(result);
+        resolve(result);
+      }, reject);
     });
   }
 
