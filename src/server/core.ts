@@ -111,6 +111,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   redis.onSubscriberReconnect(() => authenticator.forgetAll());
 
   const admission = new Admission(new TokenBuckets(redis), admissionLimits(config));
+  const extensions = new Map(
+    agents.all.map(({ name, config: own }) => [name, cardExtensions(own, { push: push !== undefined })]),
+  );
   const dispatcher = new Dispatcher({
     async authenticate(meta) {
       const admitted = admission.address(meta);
@@ -125,7 +128,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onNegotiated: openwop.onNegotiated,
     strictVersions: config.versions.strict,
     errorTable: (name) => agents.get(name).config.errorTable,
-    extensions: (name) => cardExtensions(agents.get(name).config, { push: push !== undefined }),
+    extensions: (name) => extensions.get(name) ?? [],
     observe: options.observe,
     tracer: options.tracer,
   });

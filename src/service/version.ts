@@ -23,6 +23,7 @@ export function negotiateVersion(
     if (!served.includes(meta.form)) throw notSupported(`${meta.form} (implied)`, served);
     return meta.form;
   }
+  if (asked === meta.form && served.includes(meta.form)) return meta.form;
   const match = /^(\d{1,3}\.\d{1,3})(?:\.\d{1,3})?$/.exec(asked);
   const version = served.find((candidate) => candidate === match?.[1]);
   if (version === undefined) throw notSupported(asked, served);

@@ -4,6 +4,8 @@ import type { HttpRequest } from "./http-handler.ts";
 /** Largest request body, in bytes (SB-53). */
 export const DEFAULT_MAX_BODY_BYTES = 262_144;
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 /**
  * Reads a whole body as UTF-8 text. A body over the limit is refused with PayloadTooLarge before any of it is parsed: at
  * once where its length is declared, else as soon as it passes the limit (SB-53). Bytes that are not UTF-8 are a
@@ -14,7 +16,7 @@ export async function readBody(request: HttpRequest, limit: number): Promise<str
   if (declared > limit) throw tooLarge(limit);
   const bytes = await collect(request, limit);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch (cause) {
     throw new BatonError("ParseError", "the body is not valid UTF-8", { cause });
   }
@@ -31,7 +33,9 @@ function collect(request: HttpRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let settled = false;
     const stop = (): void => {
+      settled = true;
       request.off("data", onData);
       request.off("end", onEnd);
       request.off("error", onGone);
@@ -49,10 +53,13 @@ function collect(request: HttpRequest, limit: number): Promise<Buffer> {
       reject(tooLarge(limit));
     };
     const onEnd = (): void => {
-      stop();
-      resolve(Buffer.concat(chunks, size));
+      // The listeners go with the request: taking them off one by one costs more than they do.
+      settled = true;
+      const [only] = chunks;
+      resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size));
     };
     const onGone = (): void => {
+      if (settled) return;
       stop();
       reject(new BatonError("Canceled", "the client went away"));
     };

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { clone, create, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import {
   type Message,
   MessageSchema,
@@ -45,12 +45,10 @@ export class TodoBackend implements Backend {
   async create(input: StartInput): Promise<{ readonly created: boolean; readonly snapshot: TaskSnapshot }> {
     const { agent, caller, request } = input;
     const queue = chooseQueue(agent, caller, request.metadata);
-    const message = clone(MessageSchema, input.message);
-    const bodyHash = contentHash(message, request.metadata);
+    const bodyHash = contentHash(input.message, request.metadata);
     const kind = caller.friend === undefined ? labelOf(request.metadata, "kind") : FRIEND_KIND;
-    const refusal = intakeRefusal(agent.config.intake, { message, kind });
-    message.taskId = input.taskId;
-    message.contextId = input.contextId;
+    const refusal = intakeRefusal(agent.config.intake, { message: input.message, kind });
+    const message = { ...input.message, taskId: input.taskId, contextId: input.contextId };
     const todo = {
       id: input.taskId,
       owner: caller.id,

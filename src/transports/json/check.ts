@@ -35,8 +35,9 @@ function checkMessage(desc: DescMessage, json: JsonValue, path: string, found: F
     return;
   }
   const plan = planOf(desc);
-  const seen = new Set<string>();
-  const oneofs = new Map<string, string>();
+  // Most messages have neither a field of two spellings nor a oneof.
+  let seen: Set<string> | undefined;
+  let oneofs: Map<string, string> | undefined;
   for (const key of Object.keys(json)) {
     const entry = plan.get(key);
     if (entry === undefined) continue;
@@ -44,10 +45,14 @@ function checkMessage(desc: DescMessage, json: JsonValue, path: string, found: F
     const at = path === "" ? field.jsonName : `${path}.${field.jsonName}`;
     // Present by Object.keys; the index signature cannot know.
     const value = json[key] as JsonValue;
-    if (seen.has(field.name)) add(found, at, "is given twice, in two spellings");
-    seen.add(field.name);
+    if (field.name !== field.jsonName) {
+      seen ??= new Set();
+      if (seen.has(field.name)) add(found, at, "is given twice, in two spellings");
+      seen.add(field.name);
+    }
     if (value === null && !entry.nullIsValue) continue;
     if (field.oneof !== undefined) {
+      oneofs ??= new Map();
       const other = oneofs.get(field.oneof.name);
       if (other !== undefined) add(found, at, `cannot be set together with ${other}`);
       oneofs.set(field.oneof.name, field.jsonName);
