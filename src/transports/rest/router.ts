@@ -41,7 +41,7 @@ const MAX_INDEXED = 8;
 export class Router<R extends Routable> {
   /** In the order of matching; by verb and number of segments, as far as they have been asked for. */
   readonly #routes: readonly R[];
-  readonly #candidates = new Map<string, readonly R[]>();
+  readonly #candidates = new Map<string | undefined, (readonly R[])[]>();
   readonly #verbs: ReadonlySet<string>;
   readonly #reserved: ReadonlySet<string>;
 
@@ -55,10 +55,12 @@ export class Router<R extends Routable> {
 
   match(segments: readonly string[]): PathMatch<R> | undefined {
     const { verb, path } = this.#split(segments);
+    const candidates = this.#candidatesOf(verb, path.length);
+    if (candidates.length === 0) return undefined;
     const byMethod = new Map<string, RouteMatch<R>>();
     const [first] = segments;
     const isReserved = first !== undefined && this.#reserved.has(first);
-    for (const route of this.#candidatesOf(verb, path.length)) {
+    for (const route of candidates) {
       if (byMethod.has(route.httpMethod)) continue;
       if (isReserved && route.template.matchers[0]?.kind !== "literal") continue;
       const captures = matchTemplate(route.template, path);
@@ -68,15 +70,18 @@ export class Router<R extends Routable> {
   }
 
   #candidatesOf(verb: string | undefined, count: number): readonly R[] {
-    // Longer paths are rare and may be of any length, so what is kept for them is one list.
-    const key = `${Math.min(count, MAX_INDEXED)}:${verb ?? ""}`;
-    const known = this.#candidates.get(key);
-    if (known !== undefined) return known;
-    const found = this.#routes.filter(({ template }) => {
-      return template.verb === verb && (count >= MAX_INDEXED || canHold(template, count));
-    });
-    this.#candidates.set(key, found);
-    return found;
+    let byCount = this.#candidates.get(verb);
+    if (byCount === undefined) {
+      // Longer paths are rare and may be of any length, so what is kept for them is one list.
+      byCount = Array.from({ length: MAX_INDEXED + 1 }, (_, segments) =>
+        this.#routes.filter(
+          ({ template }) =>
+            template.verb === verb && (segments === MAX_INDEXED || canHold(template, segments)),
+        ),
+      );
+      this.#candidates.set(verb, byCount);
+    }
+    return byCount[Math.min(count, MAX_INDEXED)] ?? [];
   }
 
   /**
