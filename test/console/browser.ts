@@ -81,10 +81,13 @@ interface AxeFinding {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe holds for serious or critical, one line each. Scripts of the debugger are not bound by the page's policy. */
-export async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
-  const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
+/** What axe holds for serious or critical, one line each; `rules`: by these alone. Scripts of the debugger are not bound by the page's policy. */
+export async function seriousFaults(page: Page, rules: readonly string[] = []): Promise<string[]> {
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axeSource);
+  const only = rules.length === 0 ? "" : `, runOnly: ${JSON.stringify(rules)}`;
+  const { violations } = (await page.evaluate(
+    `axe.run(document, { resultTypes: ["violations"]${only} })`,
+  )) as {
     readonly violations: readonly AxeFinding[];
   };
   return violations

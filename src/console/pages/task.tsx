@@ -51,8 +51,11 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
       actions={<TaskActions task={summary} isRun={data.work.case === "run"} onChange={live.refresh} />}
     >
       <LiveFault live={live} />
-      <p class="task-line" aria-live="polite">
-        <StateBadge state={summary.state} />
+      <p class="task-line">
+        {/* Only this: the time beside it changes without news. */}
+        <span aria-live="polite">
+          <StateBadge state={summary.state} />
+        </span>
         <span>
           since <When at={summary.statusAt} />
         </span>

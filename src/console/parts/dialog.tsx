@@ -23,7 +23,10 @@ export function Dialog({ title, children, wide = false, sticky = false, onClose 
     element.showModal();
     return () => {
       element.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (!(before instanceof HTMLElement)) return;
+      // What opened it may be gone by what was done; then the page's heading is where one is.
+      if (before.isConnected) before.focus();
+      else document.querySelector<HTMLElement>("main h1")?.focus();
     };
   }, []);
   return (
