@@ -11,6 +11,7 @@ interface LaneJob {
 
 export interface LaneQueueOptions {
   readonly target: RedisTarget;
+  /** Lanes that this process works on at one time. */
   readonly concurrency: number;
   /** A worker that gives no sign of life for this long is taken for dead, in milliseconds. */
   readonly leaseMs: number;
@@ -41,6 +42,8 @@ export class LaneQueue {
 
   constructor(options: LaneQueueOptions) {
     const { target, onError } = options;
+    // A job may hold several lanes: the queue's own bound counts jobs.
+    const places = new Places(options.concurrency);
     // A producer that cannot reach Redis fails at once: the lane is found again by its due time.
     this.#producer = connect(target, { maxRetriesPerRequest: 1, enableOfflineQueue: false });
     this.#consumer = connect(target, { maxRetriesPerRequest: null });
@@ -56,7 +59,10 @@ export class LaneQueue {
       NAME,
       (job, token) => {
         this.#lastFetchAt = Date.now();
-        return work(job, token, this.#queue, options);
+        return work(job, token, this.#queue, {
+          ...options,
+          run: (agent, turn) => places.with(() => options.run(agent, turn)),
+        });
       },
       {
         connection: this.#consumer,
@@ -108,6 +114,28 @@ export class LaneQueue {
     await this.#queue.close();
     for (const client of [this.#consumer, this.#producer]) {
       await client.quit().catch(() => client.disconnect());
+    }
+  }
+}
+
+/** At most so many at one time; the others wait for their turn. */
+class Places {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async with<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
     }
   }
 }
