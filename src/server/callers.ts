@@ -70,6 +70,7 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
   const listener = await startListener({
     host: config.listen.host,
     port: config.listen.port,
+    limits: { pingMs: sse.keepAliveMs },
     handlers: [
       (request) => {
         forwarded.note(request);

@@ -28,6 +28,8 @@ export interface Http2 {
    * along (G2).
    */
   drain(graceMs: number): void;
+  /** Stops the timers. */
+  close(): void;
 }
 
 interface SessionState {
@@ -153,7 +155,15 @@ export function createHttp2(
     // Reported on the session as well.
   });
 
+  const pings = setInterval(() => {
+    for (const [session, { streams }] of sessions) {
+      if (streams > 0 && !session.closed && !session.destroyed) session.ping(ignore);
+    }
+  }, limits.pingMs);
+  pings.unref();
+
   return {
+    close: () => clearInterval(pings),
     accept(socket) {
       incoming = socket;
       server.emit("connection", socket);
@@ -169,6 +179,9 @@ export function createHttp2(
     },
   };
 }
+
+/** An answer that never comes is a dead connection, which ends by itself. */
+function ignore(): void {}
 
 /**
  * nghttp2 holds a client to the announced limit only once it has acknowledged our SETTINGS, so the first requests of a

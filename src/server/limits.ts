@@ -16,6 +16,11 @@ export interface ListenerLimits {
   readonly keepAliveTimeoutMs: number;
   /** HTTP/2: a session without streams and without frames, pings included, is closed after this time. */
   readonly sessionIdleMs: number;
+  /**
+   * HTTP/2: pause between pings to a session with open streams. A silent gRPC stream has no other sign of life, and proxies
+   * cut what is silent for a minute (G8).
+   */
+  readonly pingMs: number;
   /** All headers of one request together; then 431, or a reset on HTTP/2. */
   readonly maxHeaderBytes: number;
   /** Open connections; more are dropped at once. */
@@ -30,6 +35,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
   sessionIdleMs: 15 * 60_000,
+  pingMs: 15_000,
   maxHeaderBytes: 16_384,
   maxConnections: 18_000,
   maxConcurrentStreams: 1_000,

@@ -146,6 +146,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const closed = stopAccepting(server);
     for (const socket of sockets) socket.destroy();
     http1.close();
+    http2.close();
     await closed;
   };
 

@@ -267,6 +267,45 @@ describe.skipIf(helm === undefined)("helm/baton", () => {
     expect(pods.every((labels) => selects(rule.from[0].podSelector, labels))).toBe(true);
   });
 
+  it("B5 has alerts by queue and agent, so that one that is stuck is not hidden by its neighbours", async () => {
+    const rules = async (roles: object) => {
+      const objects = await template({ ...BASE, roles, metrics: { prometheusRule: { enabled: true } } });
+      const { groups } = one(objects, "PrometheusRule").spec;
+      return new Map<string, string>(
+        groups.flatMap((group: Manifest) => group.rules.map(({ alert, expr }: Manifest) => [alert, expr])),
+      );
+    };
+    const together = await rules({});
+    expect(together.get("BatonWorkWaits")).toContain("max by (agent, queue)");
+    expect(together.get("BatonPushesWait")).toContain("max by (agent)");
+    expect(together.get("BatonPushesWait")).toContain('service="release-baton-admin"');
+    // Pods of split roles are looked at, too.
+    const split = await rules({ split: true });
+    expect(split.get("BatonPushesWait")).toContain('service=~"release-baton-(admin|background)"');
+  });
+
+  it("H4 makes no secret, so that every one can be changed, and asks nothing about the release's history", () => {
+    for (const text of rendered.values()) expect(kinds(manifests(text))).not.toContain("Secret");
+    const folder = join(CHART, "templates");
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      if (!/\.(yaml|tpl|txt)$/i.test(name)) continue;
+      const text = readFileSync(join(folder, name), "utf8");
+      expect(text, name).not.toMatch(
+        /\.Release\.(IsInstall|IsUpgrade)|\blookup\b|\brand(AlphaNum|Ascii|Bytes)\b/,
+      );
+    }
+  });
+
+  it("H8 needs no migration job: no hook but the test, since old and new pods share one Redis for a while", () => {
+    for (const text of rendered.values()) {
+      for (const { kind, metadata } of manifests(text)) {
+        expect(kind).not.toBe("Job");
+        const hook = metadata.annotations?.["helm.sh/hook"];
+        if (hook !== undefined) expect(hook).toBe("test");
+      }
+    }
+  });
+
   it("makes no pods for pushes where there are none", async () => {
     const objects = await template({ ...BASE, roles: { split: true } });
     const names = objects.filter(({ kind }) => kind === "Deployment").map(({ metadata }) => metadata.name);

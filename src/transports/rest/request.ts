@@ -18,11 +18,11 @@ export function requestJson(
   body: string,
 ): JsonObject {
   const json = bodyJson(route, body);
-  for (const { field: name, raw } of captures) {
+  for (const { field: name, raw, many } of captures) {
     const chain = resolveField(route.input, name);
     const field = chain?.at(-1);
     if (chain === undefined || field === undefined) continue;
-    const value = textValue(field, raw.map(decodeSegment).join("/"));
+    const value = textValue(field, raw.map(many ? decodeWithSlashes : decodeSegment).join("/"));
     const given = getAt(json, chain);
     if (given !== undefined && given !== null && given !== "" && !isSame(given, value)) {
       throw invalidParams({ field: jsonPath(chain), description: "differs from the path" });
@@ -32,6 +32,17 @@ export function requestJson(
   // With a whole-request body there is nothing left for the query to say.
   if (route.body !== "*") applyQuery(route, query, json);
   return json;
+}
+
+/**
+ * In a variable of any number of segments an escaped slash stays as it is (google/api/http.proto), or it would divide. Names
+ * of a known form, such as the `tasks/*` of A2A 0.3, hold it decoded: their ids may have slashes (A2A-56).
+ */
+function decodeWithSlashes(segment: string): string {
+  return segment
+    .split(/(%2F)/i)
+    .map((piece, index) => (index % 2 === 1 ? piece : decodeSegment(piece)))
+    .join("");
 }
 
 /** Objects are never asked for their text: a peer may send one whose `toString` is no function. */

@@ -23,6 +23,8 @@ export interface Capture {
   readonly field: string;
   /** Segments as they came, not decoded. */
   readonly raw: readonly string[];
+  /** The variable takes any number of segments (`**`). */
+  readonly many: boolean;
 }
 
 /** Compiles a template. Throws an Error for one that does not follow the grammar of `google/api/http.proto`. */
@@ -76,6 +78,7 @@ export function matchTemplate(template: Template, segments: readonly string[]): 
   return variables.map(({ field, start, end }) => ({
     field,
     raw: segments.slice(start, open && end === matchers.length ? undefined : end),
+    many: open && end === matchers.length,
   }));
 }
 

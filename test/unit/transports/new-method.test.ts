@@ -1,5 +1,5 @@
 import { create, type MessageShape } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Handlers } from "../../../src/service/call.ts";
 import { Dispatcher } from "../../../src/service/dispatcher.ts";
 import { createJsonRpcHandler } from "../../../src/transports/jsonrpc/handler.ts";
@@ -126,4 +126,58 @@ it.each([
   const answer = await call("GET", `/find/x?${query}`);
   expect(answer.status).toBe(400);
   expect(answer.json.error.details[1].fieldViolations[0].field).toBe(field);
+});
+
+describe("G14 the cases of AIP-127", () => {
+  const puts7 = [{ path: "drawers/1/samples/7", sample: { note: "n" } }];
+  it.each([
+    [
+      "a variable of several segments, {path=drawers/*/samples/*}",
+      "PATCH",
+      "/drawers/1/samples/7",
+      200,
+      puts7,
+    ],
+    ["a segment that the pattern does not have", "PATCH", "/drawers/1/boxes/7", 404, []],
+    [
+      "an escaped slash inside a variable of one segment",
+      "PUT",
+      "/samples/a%2Fb",
+      200,
+      [{ sample: { name: "a/b" } }],
+    ],
+    ["a slash where a variable takes one segment", "PUT", "/samples/a/b", 404, []],
+    ["an escape of UTF-8", "PUT", "/samples/%C3%A4%20%2B", 200, [{ sample: { name: "ä +" } }]],
+    ["an escape that is none", "PUT", "/samples/%zz", 400, []],
+    [
+      "a colon that is no verb is part of the name",
+      "PUT",
+      "/samples/a:b",
+      200,
+      [{ sample: { name: "a:b" } }],
+    ],
+    ["an escaped colon is never a verb", "PUT", "/samples/a%3Apause", 200, [{ sample: { name: "a:pause" } }]],
+    ["a repeated query field", "PUT", "/samples/a?dryRun=true", 200, [{ dryRun: true }]],
+    ["a query field by its proto name", "PUT", "/samples/a?dry_run=true", 200, [{ dryRun: true }]],
+  ])("%s", async (_, method, path, status, expected) => {
+    expect((await call(method, path, { note: "n" })).status).toBe(status);
+    expect(puts).toMatchObject(expected);
+    expect(puts).toHaveLength(expected.length);
+  });
+
+  it("body *: a verb after an id whose colon is escaped, and nothing of it from the query", async () => {
+    const answer = await call("POST", "/tasks/a%2Fb%3Ac:pause", { reason: "r" });
+    expect(answer.json).toEqual({ name: "a/b:c", note: "r" });
+  });
+
+  it("64-bit numbers are text on both ways, and lose nothing", async () => {
+    const { request } = (await call("GET", "/find/x?above=-9223372036854775808")).json;
+    expect(request.above).toBe("-9223372036854775808");
+    expect((await call("GET", "/find/x?above=9223372036854775808")).status).toBe(400);
+  });
+
+  it("an open end, {rest=**}, takes no segment and many", async () => {
+    expect((await call("GET", "/find")).json.request.rest ?? "").toBe("");
+    expect((await call("GET", "/find/a/b%2Fc/d")).json.request.rest).toBe("a/b%2Fc/d");
+  });
 });
