@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 const MARK = Buffer.from("data: ");
 /** Streams that are opened at once. */
 const AT_ONCE = 64;
+const OPEN_WITHIN_MS = 60_000;
 
 export interface EventSockets {
   /** Events that have come on all streams together. */
@@ -59,6 +60,7 @@ function openOne(
     let opened = false;
     let seen = 0;
     socket.on("error", reject);
+    socket.setTimeout(OPEN_WITHIN_MS, () => reject(new Error("a stream did not open in time")));
     socket.on("end", () => {
       counts.ended += 1;
       reject(new Error(`the stream was refused: ${rest?.toString() ?? ""}`));
@@ -79,7 +81,9 @@ function openOne(
       counts.received += events;
       if (events > 0) options.onChunk?.(bytes);
       seen += events;
-      if (seen >= options.first) resolve(socket);
+      if (seen < options.first) return;
+      socket.setTimeout(0);
+      resolve(socket);
     });
   });
 }

@@ -28,6 +28,7 @@ export class RawHttp1 {
 
   /** Sends a whole request; answers the whole response, head and body. */
   call(request: Buffer): Promise<Buffer> {
+    if (this.#socket.destroyed) return Promise.reject(new Error("the connection was closed"));
     const pending = Promise.withResolvers<Buffer>();
     this.#pending.push(pending);
     this.#socket.write(request);

@@ -87,6 +87,7 @@ export class RawHttp2 {
 
   /** One request with encoded headers; answers the body. */
   call(headers: Buffer, body: Buffer): Promise<Buffer> {
+    if (this.#socket.destroyed) return Promise.reject(new Error("the connection was closed"));
     this.#lastStream += 2;
     const stream = this.#lastStream;
     this.#write(frame(TYPE.headers, END_HEADERS, stream, headers));

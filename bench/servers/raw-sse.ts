@@ -24,6 +24,8 @@ const server = createServer((request, response) => {
   streams.add(response);
   response.on("close", () => streams.delete(response));
 });
+// The publisher is silent for as long as streams are being opened.
+server.keepAliveTimeout = 0;
 server.listen({ host: "127.0.0.1", port: 0, backlog: 1024 }, () =>
   ready({ port: (server.address() as AddressInfo).port }),
 );
