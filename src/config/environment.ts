@@ -22,6 +22,7 @@ export const KEY_VARIABLES: readonly KeyVariable[] = [
   { name: "BATON_ADMIN_PORT", path: ["admin", "port"], numeric: true },
   { name: "BATON_ROLES", path: ["roles"], list: true },
   { name: "BATON_DATA_DIR", path: ["dataDir"] },
+  { name: "BATON_WORKERS", path: ["workers"], numeric: true },
 ];
 
 /** Variables that commands read themselves, and what each says. */

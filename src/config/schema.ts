@@ -103,6 +103,15 @@ export const configSchema = z.strictObject({
     .regex(/^https?:\/\//, "must start with http:// or https://")
     .optional()
     .describe("Base of the addresses in agent cards. Default: the listening address."),
+  workers: z
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe(
+      "Processes that serve the two ports together; one uses about one core. In Kubernetes take more replicas instead. Also BATON_WORKERS. Default 1.",
+    ),
   dataDir: z.string().default(".baton").describe("Embedded Redis data and the admin credential."),
   redis: redis.prefault({}),
   agents: z.record(name, agent).default({ default: agent.parse({}) }),

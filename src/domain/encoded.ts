@@ -17,6 +17,11 @@ export function rememberBytes(message: Message, bytes: Uint8Array): void {
   Object.defineProperty(message, FORMS, { value: { bytes } satisfies Forms });
 }
 
+/** Whether the message came from the store as it is, so that nobody changes it and others may have it, too. */
+export function isShared(message: Message): boolean {
+  return (message as Remembering)[FORMS] !== undefined;
+}
+
 /** The message as protobuf, from memory where it came from the store. */
 export function encode(desc: DescMessage, message: Message): Uint8Array {
   return (message as Remembering)[FORMS]?.bytes ?? toBinary(desc, message);

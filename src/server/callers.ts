@@ -30,6 +30,8 @@ export interface CallersOptions {
   readonly push: Push | undefined;
   readonly tls: TlsMaterial | undefined;
   readonly log: ServerLog | undefined;
+  /** Other processes listen on the same port. */
+  readonly reusePort: boolean;
   /** Limits on calls, as on the admin port. */
   readonly connect: { readonly readMaxBytes: number; readonly stallMs: number; readonly log?: ServerLog };
   publicUrl(): string;
@@ -71,6 +73,7 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
     host: config.listen.host,
     port: config.listen.port,
     limits: { pingMs: sse.keepAliveMs },
+    reusePort: options.reusePort,
     handlers: [
       (request) => {
         forwarded.note(request);

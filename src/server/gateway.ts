@@ -5,6 +5,7 @@ import type { Config } from "../config/schema.ts";
 import { createPush } from "../push/push.ts";
 import { openSecretBox } from "../push/secret-key.ts";
 import { connectRedis } from "../store/connect-redis.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { createConnectHandler } from "../transports/connect.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import { resolveAdminToken } from "./admin-token.ts";
@@ -17,16 +18,19 @@ import type { ServerLog } from "./log.ts";
 import { createProbeHandler } from "./probes.ts";
 import { pushPrinters } from "./push-printers.ts";
 import { createReadiness, nameOfRedis } from "./readiness.ts";
-import { isPersistent, openRedisSource } from "./redis-source.ts";
+import { embeddedElsewhere, isPersistent, openRedisSource } from "./redis-source.ts";
 import { createMetricsHandler, createTelemetry } from "./telemetry.ts";
 import { readTlsFiles } from "./tls-files.ts";
 import { FLUSH_MS, openTracer } from "./tracing.ts";
 import { programVersion } from "./version.ts";
+import type { Siblings } from "./workers/siblings.ts";
 
 export interface GatewayOptions {
   /** Told the base URL of the admin port as soon as probes are answered there, before Redis is. */
   readonly onAdmin?: (url: string) => void;
   readonly log?: ServerLog & { info(fields: object, message: string): void };
+  /** The other processes of this gateway, where it has several. */
+  readonly siblings?: Siblings;
 }
 
 /** A running gateway. */
@@ -56,7 +60,8 @@ const DEFAULT_GRACE_MS = 10_000;
 
 /** Starts a gateway; rejects with everything that it had begun undone. */
 export async function startGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
-  const { log } = options;
+  const { log, siblings } = options;
+  const { reusePort = false, embeddedSocket } = siblings?.orders ?? {};
   const undo: (() => Promise<void>)[] = [];
   const undoAll = async () => {
     for (const step of undo.splice(0).reverse()) await step();
@@ -65,11 +70,19 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
   try {
     const adminToken = await resolveAdminToken(config);
     const readiness = createReadiness(nameOfRedis(config.redis));
+    let counted: Metrics | undefined;
+    siblings?.serve({
+      readiness: readiness.reasons,
+      metrics: async () => (await counted?.snapshot()) ?? null,
+    });
     // Open before anything else is there: probes and people are told what is waited for. More handlers follow.
-    const adminHandlers: HttpHandler[] = [createProbeHandler(readiness.reasons)];
+    const adminHandlers: HttpHandler[] = [
+      createProbeHandler(siblings === undefined ? readiness.reasons : () => siblings.readiness()),
+    ];
     const admin = await startListener({
       host: config.admin.host,
       port: config.admin.port,
+      reusePort,
       handlers: adminHandlers,
       ...(log === undefined ? {} : { log }),
     });
@@ -78,7 +91,10 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
     const tracer = await openTracer(config, log);
     // Undone last: what is still to happen makes spans.
     if (tracer !== undefined) undo.push(() => tracer.stop(FLUSH_MS));
-    const source = await openRedisSource(config, (line) => log?.info({}, line));
+    const source =
+      embeddedSocket === undefined
+        ? await openRedisSource(config, (line) => log?.info({}, line))
+        : embeddedElsewhere(embeddedSocket);
     undo.push(() => source.stop());
     const onError = (error: unknown) => log?.error({ err: error }, "background work failed");
     const replicas = { count: config.redis.waitReplicas, timeoutMs: config.redis.waitMilliseconds };
@@ -125,6 +141,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       onError,
     });
     const { observe, metrics } = telemetry;
+    counted = metrics;
     const onSweep = metrics?.observeSweep;
     const redisKind = source.target.kind;
     const core = await createCore({
@@ -150,11 +167,11 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       ...(log === undefined ? {} : { log }),
     };
     adminHandlers.push(
-      ...(metrics === undefined ? [] : [createMetricsHandler(metrics)]),
+      ...(metrics === undefined ? [] : [createMetricsHandler(metrics, siblings)]),
       ...(config.admin.console ? [createConsoleHandler()] : []),
       createConnectHandler({ ...connect, dispatcher: core.adminDispatcher }),
     );
-    if (serves) callers = await startCallers({ config, core, push, publicUrl, tls, log, connect });
+    if (serves) callers = await startCallers({ config, core, push, publicUrl, tls, log, connect, reusePort });
     const main = callers;
     if (main !== undefined) undo.push(() => main.close());
     ownListeners = [

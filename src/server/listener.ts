@@ -29,6 +29,8 @@ export interface ListenerOptions {
   readonly host: string;
   /** TCP port; 0 lets the system choose. Baton's own default is 7420. */
   readonly port: number;
+  /** Bind beside other processes that do so, too; the system deals the connections out. */
+  readonly reusePort?: boolean;
   /** With it the port speaks TLS and nothing else; without it cleartext and nothing else. */
   readonly tls?: TlsMaterial;
   /** Asked in this order; the first that answers true owns the request. */
@@ -137,7 +139,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     options.log?.warn({ limit: limits.maxConnections }, "connection dropped: too many"),
   );
 
-  await listen(server, options.host, options.port);
+  await listen(server, options);
   server.on("error", (error) => options.log?.error({ err: error }, "the listener failed"));
   // A TCP server that listens has an AddressInfo; the other forms are of pipes and closed servers.
   const bound = server.address() as AddressInfo;
@@ -197,10 +199,10 @@ function tlsServer(tls: TlsMaterial, limits: ListenerLimits): Server {
   });
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listen(server: Server, { host, port, reusePort = false }: ListenerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ host, port, reusePort, backlog: 1024 }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -27,6 +27,12 @@ export async function openRedisSource(config: Config, log: (line: string) => voi
   };
 }
 
+/** The server that another process of ours owns and looks after. */
+export function embeddedElsewhere(socketPath: string): RedisSource {
+  const target = { kind: "socket", path: socketPath } as const;
+  return { target, embedded: true, lost: new Promise(() => {}), stop: async () => {} };
+}
+
 /** Undefined: none is configured, so Baton starts its own. */
 export function configuredTarget(config: Config): RedisTarget | undefined {
   const { url, sentinel, cluster, username, password } = config.redis;

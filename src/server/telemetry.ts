@@ -6,11 +6,12 @@ import { queueDepth } from "../store/queue-depths.ts";
 import { logCalls } from "../telemetry/call-log.ts";
 import { type CallObserver, observers } from "../telemetry/calls.ts";
 import type { MetricFamily, Sample } from "../telemetry/exposition.ts";
-import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { createMetrics, type Metrics, printMetrics } from "../telemetry/metrics.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import type { ServerLog } from "./log.ts";
 import { pushFamilies } from "./push-metrics.ts";
 import { programVersion } from "./version.ts";
+import type { Siblings } from "./workers/siblings.ts";
 
 export interface TelemetryOptions {
   readonly config: Config;
@@ -42,12 +43,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return { metrics, observe: observers(metrics?.observeCall, written) };
 }
 
-/** `GET /metrics`, for the admin port. */
-export function createMetricsHandler(metrics: Metrics): HttpHandler {
+/** `GET /metrics`, for the admin port: of this process, or of all that are one gateway together. */
+export function createMetricsHandler(metrics: Metrics, siblings?: Siblings): HttpHandler {
   return async (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0];
     if (path !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD")) return false;
-    const body = await metrics.print();
+    const all = siblings === undefined ? [await metrics.snapshot()] : await siblings.metrics();
+    const body = await printMetrics(all);
     response.statusCode = 200;
     response.setHeader("content-type", metrics.contentType);
     response.setHeader("content-length", String(Buffer.byteLength(body)));
@@ -57,8 +59,13 @@ export function createMetricsHandler(metrics: Metrics): HttpHandler {
   };
 }
 
-function gauge(name: string, help: string, samples: readonly Sample[]): MetricFamily {
-  return { name, help, type: "gauge", samples };
+function gauge(
+  name: string,
+  help: string,
+  samples: readonly Sample[],
+  merge: MetricFamily["merge"] = "first",
+): MetricFamily {
+  return { name, help, type: "gauge", samples, merge };
 }
 
 /** Longest wait for Redis in a scrape, in milliseconds: a scrape without it still tells that it is gone. */
@@ -67,15 +74,19 @@ const REDIS_MS = 2000;
 async function gather(options: TelemetryOptions): Promise<readonly MetricFamily[]> {
   const reasons = await options.readiness();
   const own = [
-    gauge("baton_ready", "1 while /readyz would answer 200", [{ value: reasons.length === 0 ? 1 : 0 }]),
-    gauge("baton_streams_open", "Open streams of this process", [{ value: options.openStreams() }]),
+    gauge(
+      "baton_ready",
+      "1 while /readyz would answer 200",
+      [{ value: reasons.length === 0 ? 1 : 0 }],
+      "min",
+    ),
+    gauge("baton_streams_open", "Open streams of this gateway", [{ value: options.openStreams() }], "sum"),
   ];
   const { push } = options;
   const counted = push === undefined ? [] : pushFamilies(push.metrics, push.underWay);
   const stored = await Promise.race([fromRedis(options), after(REDIS_MS)]).catch(() => undefined);
-  const up = gauge("baton_redis_up", "1 while Redis answered this scrape", [
-    { value: stored === undefined ? 0 : 1 },
-  ]);
+  const answered = [{ value: stored === undefined ? 0 : 1 }];
+  const up = gauge("baton_redis_up", "1 while Redis answered this scrape", answered, "min");
   return [...own, ...counted, up, ...(stored ?? [])];
 }
 

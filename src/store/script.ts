@@ -143,6 +143,7 @@ const DURABLE: ReadonlySet<string> = new Set([
 export type KeyedScriptName =
   | "bucket"
   | "slot"
+  | "slot_renew"
   | "push_host"
   | "grant_request"
   | "grant_decide"

@@ -238,6 +238,8 @@ class Hub {
   }
 }
 
+const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
 /**
  * One reader of a task log: an async iterable of notices in order, with a bounded buffer. A reader that falls behind
  * the bound is ended with `overflow`; single events are never dropped (A2A-95, SB-49).
@@ -301,22 +303,26 @@ export class Subscription implements AsyncIterable<FeedNotice> {
     this.#end("closed");
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<FeedNotice> {
-    try {
-      for (;;) {
+  /** No generator: one is held for every stream, and woken for every event of it. One reader at a time. */
+  [Symbol.asyncIterator](): AsyncIterator<FeedNotice> {
+    return {
+      next: () => {
         const notice = this.#queue.shift();
-        if (notice !== undefined) yield notice;
-        else if (this.ended !== undefined) return;
-        else {
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-          this.#wake = undefined;
-        }
-      }
-    } finally {
-      this.#end("closed");
-    }
+        if (notice !== undefined) return Promise.resolve({ done: false, value: notice });
+        if (this.ended !== undefined) return Promise.resolve(OVER);
+        return new Promise((resolve) => {
+          this.#wake = () => {
+            this.#wake = undefined;
+            const next = this.#queue.shift();
+            resolve(next === undefined ? OVER : { done: false, value: next });
+          };
+        });
+      },
+      return: () => {
+        this.#end("closed");
+        return Promise.resolve(OVER);
+      },
+    };
   }
 
   #end(reason: "overflow" | "gap" | "closed"): void {

@@ -4,6 +4,8 @@ export interface MetricFamily {
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
   readonly samples: readonly Sample[];
+  /** What the processes of one gateway are together; default `sum`. `first`: they all tell the same. */
+  readonly merge?: "sum" | "first" | "min";
 }
 
 export interface Sample {
@@ -29,6 +31,28 @@ export function histogramSamples(state: {
     { suffix: "_sum", value: state.sum },
     { suffix: "_count", value: state.count },
   ];
+}
+
+/** The families of several processes as those of one. */
+export function mergeFamilies(all: readonly (readonly MetricFamily[])[]): readonly MetricFamily[] {
+  if (all.length === 1) return all[0] ?? [];
+  const names = new Set(all.flatMap((families) => families.map(({ name }) => name)));
+  return [...names].flatMap((name) => {
+    const same = all.flatMap((families) => families.filter((family) => family.name === name));
+    const [first] = same;
+    if (first === undefined || first.merge === "first") return first ?? [];
+    const merged = new Map<string, Sample>();
+    for (const sample of same.flatMap(({ samples }) => samples)) {
+      const key = JSON.stringify([sample.suffix, sample.labels]);
+      const value = merged.get(key)?.value;
+      if (value === undefined) merged.set(key, sample);
+      else {
+        const together = first.merge === "min" ? Math.min(value, sample.value) : value + sample.value;
+        merged.set(key, { ...sample, value: together });
+      }
+    }
+    return { ...first, samples: [...merged.values()] };
+  });
 }
 
 /** Prints families in the text format of Prometheus, version 0.0.4. */

@@ -35,6 +35,7 @@ const PLAIN = new Set([
   "version",
   "waitMs",
   "when",
+  "worker",
 ]);
 
 const MAX_TEXT = 2000;

@@ -39,13 +39,24 @@ export function createTextLog(level: LogLevel, output: NodeJS.WritableStream): L
   const rank = { debug: 0, info: 1, warn: 2, error: 3 } as const;
   const at = (name: LogLevel, label: string) => (fields: object, message: string) => {
     if (rank[name] < rank[level]) return;
-    const { err } = logFields(fields) as { err?: { message: string } };
-    output.write(`${label}${scrub(message)}${err === undefined ? "" : `: ${err.message}`}\n`);
+    const { err, worker } = logFields(fields) as { err?: { message: string }; worker?: number };
+    const who = worker === undefined ? "" : `worker ${worker}: `;
+    output.write(`${label}${who}${scrub(message)}${err === undefined ? "" : `: ${err.message}`}\n`);
   };
   return {
     debug: at("debug", "debug: "),
     info: at("info", ""),
     warn: at("warn", "warning: "),
     error: at("error", "error: "),
+  };
+}
+
+/** The same log, whose records tell which process of the gateway wrote them. */
+export function logOfWorker(log: Log, worker: number): Log {
+  return {
+    debug: (fields, message) => log.debug({ ...fields, worker }, message),
+    info: (fields, message) => log.info({ ...fields, worker }, message),
+    warn: (fields, message) => log.warn({ ...fields, worker }, message),
+    error: (fields, message) => log.error({ ...fields, worker }, message),
   };
 }

@@ -1,7 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObject,
+  Registry,
+} from "prom-client";
 import { errorRow } from "../domain/errors.ts";
 import type { CallObserver, EndedCall } from "./calls.ts";
-import { type MetricFamily, printFamilies } from "./exposition.ts";
+import { type MetricFamily, mergeFamilies, printFamilies } from "./exposition.ts";
 
 /** Seconds. Sends may block for as long as `send.maxWaitSeconds`. */
 const CALL_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
@@ -16,13 +24,20 @@ export interface SweepRound {
   readonly failed: boolean;
 }
 
+/** What one process has counted, as data that another can add to its own. */
+export interface MetricsSnapshot {
+  /** What prom-client counts. */
+  readonly own: readonly MetricObject[];
+  readonly extra: readonly MetricFamily[];
+}
+
 /** What this process counts itself, and what it asks others for when it is scraped. */
 export interface Metrics {
   readonly contentType: string;
   readonly observeCall: CallObserver;
   observeSweep(round: SweepRound): void;
-  /** All families in the text format. `extra` is asked each time; what it throws costs its own families alone. */
-  print(): Promise<string>;
+  /** All families. `extra` is asked each time; what it throws costs its own families alone. */
+  snapshot(): Promise<MetricsSnapshot>;
 }
 
 export interface MetricsOptions {
@@ -73,6 +88,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     name: "baton_build_info",
     help: "1, with what is running in its labels",
     labelNames: ["version", "node"],
+    aggregator: "first",
     registers,
   }).set({ version: options.version, node: process.version }, 1);
 
@@ -93,12 +109,18 @@ export function createMetrics(options: MetricsOptions): Metrics {
       sweepChanges.inc({ agent }, changed);
       sweepSeconds.observe(ms / 1000);
     },
-    async print() {
+    async snapshot() {
       const extra = await options.extra().catch((error: unknown) => {
         options.onError(error);
         return [];
       });
-      return (await registry.metrics()) + printFamilies(extra);
+      return { own: await registry.getMetricsAsJSON(), extra };
     },
   };
+}
+
+/** The text format, of one process or of several that are one gateway: each metric says how it adds up. */
+export async function printMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  const own = AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot.own]));
+  return (await own.metrics()) + printFamilies(mergeFamilies(snapshots.map(({ extra }) => extra)));
 }

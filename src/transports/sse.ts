@@ -1,5 +1,6 @@
 import { constants } from "node:http2";
 import { EVENT_STREAM } from "./content-type.ts";
+import { type Heartbeat, heartbeatsOf } from "./heartbeats.ts";
 import type { HttpResponse } from "./http-handler.ts";
 
 /** One server-sent event. */
@@ -47,12 +48,13 @@ function singleLine(text: string): string {
  * taken the one before, so nothing piles up here beyond the buffer of the socket. When the client goes away, or takes
  * nothing for too long, the source is told to return; it is not awaited, since it may be waiting for work.
  *
- * `events` must not throw: errors of the source are events of its binding.
+ * `events` must not throw: errors of the source are events of its binding. A Buffer is an event in its wire form, which
+ * other streams may be sent as well.
  */
 export async function writeSse(
   response: HttpResponse,
   headers: Iterable<readonly [string, string]>,
-  events: AsyncIterable<SseEvent>,
+  events: AsyncIterable<SseEvent | Buffer>,
   options: SseOptions = DEFAULT_SSE,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]();
@@ -62,16 +64,16 @@ export async function writeSse(
   }
   const presence = new Presence(response);
   begin(response, headers);
-  const keepAlive = new KeepAlive(response, options.keepAliveMs);
+  const keepAlive = startKeepAlive(response, options.keepAliveMs);
   try {
     for (;;) {
       const next = await presence.orGone(iterator.next());
       if (next === GONE) return;
       if (next.done === true) break;
       keepAlive.hold();
-      if (!write(response, encodeSse(next.value)) && !(await drained(response, presence, options.stallMs)))
-        return;
-      keepAlive.arm();
+      const frame = Buffer.isBuffer(next.value) ? next.value : encodeSse(next.value);
+      if (!write(response, frame) && !(await drained(response, presence, options.stallMs))) return;
+      keepAlive.touch();
     }
     response.end();
   } catch {
@@ -88,7 +90,7 @@ const GONE = Symbol("gone");
 function ignore(): void {}
 
 /** A generator that was never started skips its clean-up when told to return, so it is started first. */
-function abandon(iterator: AsyncIterator<SseEvent>): void {
+function abandon(iterator: AsyncIterator<SseEvent | Buffer>): void {
   iterator
     .next()
     .then(() => iterator.return?.())
@@ -96,17 +98,23 @@ function abandon(iterator: AsyncIterator<SseEvent>): void {
 }
 
 function begin(response: HttpResponse, headers: Iterable<readonly [string, string]>): void {
-  for (const [name, value] of headers) response.setHeader(name, value);
-  response.statusCode = 200;
-  response.setHeader("content-type", EVENT_STREAM);
-  response.setHeader("cache-control", "no-cache, no-transform");
-  response.setHeader("x-accel-buffering", "no");
+  const own = [
+    ["content-type", EVENT_STREAM],
+    ["cache-control", "no-cache, no-transform"],
+    ["x-accel-buffering", "no"],
+  ] as const;
   onlyThis(response);
   // Silence is normal on a stream: no idle timeout of the socket applies (A2A-145).
   response.setTimeout(0);
   // The client learns at once that its stream is open.
-  if ("flushHeaders" in response) response.flushHeaders();
-  else response.writeHead(200);
+  if ("flushHeaders" in response) {
+    // Headers that are set one by one are kept in memory for as long as the stream lasts.
+    response.writeHead(200, [...headers, ...own].flat());
+    response.flushHeaders();
+    return;
+  }
+  for (const [name, value] of [...headers, ...own]) response.setHeader(name, value);
+  response.writeHead(200);
 }
 
 /**
@@ -117,9 +125,9 @@ export function onlyThis(response: HttpResponse): void {
   if ("shouldKeepAlive" in response) response.shouldKeepAlive = false;
 }
 
-/** Both kinds of response take a string; the union of their signatures does not say so. */
-function write(response: HttpResponse, text: string): boolean {
-  return (response as { write(chunk: string): boolean }).write(text);
+/** Both kinds of response take either; the union of their signatures does not say so. */
+function write(response: HttpResponse, frame: string | Buffer): boolean {
+  return (response as { write(chunk: string | Buffer): boolean }).write(frame);
 }
 
 /**
@@ -167,42 +175,15 @@ function cut(response: HttpResponse): void {
   else response.destroy();
 }
 
+const COMMENT = Buffer.from(": keep-alive\n\n");
+
 /** Comments in times of silence. While an event waits for the client they would only pile up behind it. */
-class KeepAlive {
-  readonly #response: HttpResponse;
-  readonly #ms: number;
-  #timer: NodeJS.Timeout | undefined;
-  #held = false;
-  #stopped = false;
-
-  constructor(response: HttpResponse, ms: number) {
-    this.#response = response;
-    this.#ms = ms;
-    this.arm();
-  }
-
-  /** The silence begins anew. The timer is moved on, which costs less than another one for each event. */
-  arm(): void {
-    if (this.#stopped) return;
-    this.#held = false;
-    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#comment(), this.#ms);
-    else this.#timer.refresh();
-  }
-
-  hold(): void {
-    this.#held = true;
-  }
-
-  stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #comment(): void {
-    // Whoever holds arms again.
-    if (this.#held) return;
+function startKeepAlive(response: HttpResponse, ms: number): Heartbeat {
+  const beat = heartbeatsOf(ms).start(() => {
     // A comment that fills the buffer is the last one until the client has read it.
-    if (write(this.#response, ": keep-alive\n\n")) this.arm();
-    else this.#response.once("drain", () => this.arm());
-  }
+    if (write(response, COMMENT)) return;
+    beat.hold();
+    response.once("drain", () => beat.touch());
+  });
+  return beat;
 }

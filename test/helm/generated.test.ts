@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { valuesTable, withTable } from "../../scripts/chart/readme.ts";
 import { valuesJsonSchema } from "../../scripts/chart/schema.ts";
 import { valuesSchema } from "../../scripts/chart/values.ts";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { createMetrics, printMetrics } from "../../src/telemetry/metrics.ts";
 import { startTestGateway } from "../gateway.ts";
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -59,7 +59,7 @@ describe("alerts and dashboard", () => {
       extra: () => Promise.reject(new Error("no")),
       onError: (error) => errors.push(error),
     });
-    expect(await metrics.print()).toContain("baton_build_info");
+    expect(await printMetrics([await metrics.snapshot()])).toContain("baton_build_info");
     expect(errors).toHaveLength(1);
   });
 });

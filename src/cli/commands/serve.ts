@@ -1,7 +1,10 @@
 import { Command } from "commander";
 import { loadConfig } from "../../config/load.ts";
+import type { Config } from "../../config/schema.ts";
+import { siblingsOf } from "../../server/workers/siblings.ts";
+import type { Log } from "../../telemetry/log.ts";
 import { EXIT } from "../exit.ts";
-import { duration, port } from "../values.ts";
+import { duration, port, wholeNumber } from "../values.ts";
 
 interface ServeOptions {
   readonly config?: string;
@@ -10,6 +13,7 @@ interface ServeOptions {
   readonly adminPort?: number;
   readonly dataDir?: string;
   readonly roles?: string;
+  readonly workers?: number;
   readonly grace: number;
   readonly json?: boolean;
 }
@@ -30,15 +34,34 @@ export function serveCommand(): Command {
       "--roles <list>",
       "what this process does: gateway,push,followers,sweeper (BATON_ROLES; default: all of it)",
     )
+    .option(
+      "--workers <count>",
+      "processes that share the ports (BATON_WORKERS; default 1)",
+      wholeNumber(1, 64),
+    )
     .option("--grace <time>", "how long calls in flight may take to finish at the end", duration, 10)
     .option("--json", "log as JSON, one record a line, on standard output")
     .action(serve);
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // Read only here: the other commands start twice as fast without it.
-  const { startGateway } = await import("../../server/gateway.ts");
-  const { adminTokenFile } = await import("../../server/admin-token.ts");
+  const siblings = siblingsOf(process);
+  if (siblings === undefined) return supervise(options);
+  try {
+    const { runWorker } = await import("../../server/workers/worker.ts");
+    const { logOfWorker } = await import("../../telemetry/log.ts");
+    const { config, log } = await prepare(options);
+    const graceMs = options.grace * 1000;
+    await runWorker(config, siblings, { log: logOfWorker(log, siblings.orders.number), graceMs });
+    process.exit(EXIT.ok);
+  } catch (error) {
+    // The primary says it. An exit code alone would leave the process there, held by its line to the primary.
+    await siblings.failed(error instanceof Error ? error.message : String(error));
+    process.exit(EXIT.failed);
+  }
+}
+
+async function prepare(options: ServeOptions): Promise<{ readonly config: Config; readonly log: Log }> {
   const { createJsonLog, createTextLog } = await import("../../telemetry/log.ts");
   const config = loadConfig(options.config, {
     ...process.env,
@@ -47,9 +70,22 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(options.adminPort === undefined ? {} : { BATON_ADMIN_PORT: String(options.adminPort) }),
     ...(options.roles === undefined ? {} : { BATON_ROLES: options.roles }),
     ...(options.dataDir === undefined ? {} : { BATON_DATA_DIR: options.dataDir }),
+    ...(options.workers === undefined ? {} : { BATON_WORKERS: String(options.workers) }),
   });
   const { level } = config.telemetry.log;
-  const log = options.json === true ? createJsonLog(level) : createTextLog(level, process.stderr);
+  return {
+    config,
+    log: options.json === true ? createJsonLog(level) : createTextLog(level, process.stderr),
+  };
+}
+
+/** Serves in this process, or in several that this one looks after. */
+async function supervise(options: ServeOptions): Promise<void> {
+  // Read only here: the other commands start twice as fast without it.
+  const { startGateway } = await import("../../server/gateway.ts");
+  const { startWorkers } = await import("../../server/workers/supervisor.ts");
+  const { adminTokenFile } = await import("../../server/admin-token.ts");
+  const { config, log } = await prepare(options);
   const signalled = Promise.withResolvers<string>();
   let signals = 0;
   const onSignal = (name: string) => {
@@ -62,7 +98,9 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on("SIGINT", onSignal);
 
   const onAdmin = (url: string) => log.info({ probes: url }, `Probes are answered on ${url}`);
-  const gateway = await Promise.race([startGateway(config, { log, onAdmin }), signalled.promise]);
+  const starting =
+    config.workers > 1 ? startWorkers({ config, log }) : startGateway(config, { log, onAdmin });
+  const gateway = await Promise.race([starting, signalled.promise]);
   if (typeof gateway === "string") {
     // A start can last, as one that waits for its Redis does, and nobody has been served yet.
     log.info({ signal: gateway }, `${gateway}: ending before Baton has started`);
@@ -73,18 +111,20 @@ async function serve(options: ServeOptions): Promise<void> {
   const here = roles.includes("gateway")
     ? `listens on ${url}, for operators on`
     : `does ${roles.join(", ")};`;
-  log.info({ url, adminUrl, roles: roles.join(","), pid: process.pid }, `Baton ${here} ${adminUrl}`);
+  const by = config.workers > 1 ? `, with ${config.workers} workers` : "";
+  log.info({ url, adminUrl, roles: roles.join(","), pid: process.pid }, `Baton ${here} ${adminUrl}${by}`);
   if (consoleUrl !== undefined) {
     const where = config.admin.token === undefined ? `, which is in ${adminTokenFile(config.dataDir)}` : "";
     log.info({}, `The console is at ${consoleUrl}; sign in with the admin credential${where}`);
   }
-  const name = await Promise.race([signalled.promise, gateway.lost]);
-  if (name === undefined) {
+  const lost = gateway.lost.then((reason) => ({ reason: reason ?? "The embedded Redis ended by itself" }));
+  const end = await Promise.race([signalled.promise, lost]);
+  if (typeof end !== "string") {
     // Whatever supervises us starts everything again; what was written is still in the data folder.
-    log.error({}, "The embedded Redis ended by itself: ending too, so that both are started again");
+    log.error({}, `${end.reason}: ending too, so that everything is started again`);
     process.exit(EXIT.failed);
   }
-  log.info({ signal: name }, `${name}: letting go of clients`);
+  log.info({ signal: end }, `${end}: letting go of clients`);
   await gateway.stop(options.grace * 1000);
   log.info({}, "Baton has stopped");
   process.exit(EXIT.ok);

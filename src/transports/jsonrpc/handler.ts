@@ -9,6 +9,7 @@ import { JSON_TYPE, requireJson } from "../content-type.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
+import { FramesOf } from "../shared-frames.ts";
 import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { bindingsOf, type JsonRpcBinding, type JsonRpcBindings } from "./binding.ts";
@@ -65,6 +66,7 @@ interface Exchange {
 class JsonRpcServer {
   readonly #options: JsonRpcOptions;
   readonly #bindings: JsonRpcBindings;
+  readonly #frames = new FramesOf<JsonRpcBinding>();
 
   constructor(options: JsonRpcOptions, bindings: JsonRpcBindings) {
     this.#options = options;
@@ -130,11 +132,13 @@ class JsonRpcServer {
     binding: JsonRpcBinding,
     request: Message,
     meta: HttpMeta,
-  ): AsyncGenerator<SseEvent> {
+  ): AsyncGenerator<SseEvent | Buffer> {
+    const frames = this.#frames.get(binding);
+    const print = (message: Message) => binding.printResult(message, request);
+    const wrap = (result: string) => resultEnvelope(frame.id, result);
     try {
       for await (const { message, id } of items) {
-        const data = resultEnvelope(frame.id, binding.printResult(message, request));
-        yield { data, ...(id === undefined ? {} : { id }) };
+        yield frames.frame(message, id, frame.id, print, wrap);
       }
     } catch (thrown) {
       const error = publicError(thrown);

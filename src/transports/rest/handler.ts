@@ -9,6 +9,7 @@ import { jsonTypeFor, requireJson } from "../content-type.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
+import { FramesOf } from "../shared-frames.ts";
 import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { type RestBinding, type RestRoute, routesOf } from "./binding.ts";
@@ -47,6 +48,10 @@ function taken(): true {
   return true;
 }
 
+function bare(text: string): string {
+  return text;
+}
+
 /** One request and where its answer goes. */
 interface Exchange {
   readonly request: HttpRequest;
@@ -57,6 +62,7 @@ interface Exchange {
 
 class RestServer {
   readonly #options: RestOptions;
+  readonly #frames = new FramesOf<RestBinding>();
 
   constructor(options: RestOptions) {
     this.#options = options;
@@ -136,12 +142,11 @@ class RestServer {
     request: Message,
     meta: HttpMeta,
     caller: Caller,
-  ): AsyncGenerator<SseEvent> {
+  ): AsyncGenerator<SseEvent | Buffer> {
+    const frames = this.#frames.get(binding);
+    const print = (message: Message) => binding.printResult(message, request);
     try {
-      for await (const { message, id } of items) {
-        const data = binding.printResult(message, request);
-        yield { data, ...(id === undefined ? {} : { id }) };
-      }
+      for await (const { message, id } of items) yield frames.frame(message, id, "", print, bare);
     } catch (thrown) {
       const error = publicError(thrown);
       this.#options.onError?.(error, meta);

@@ -1,0 +1,202 @@
+/**
+ * The primary of a gateway with several processes. It serves nobody: it owns the embedded Redis, starts a worker again
+ * that died, and ends them all.
+ *
+ * Each worker binds the ports itself and the system deals the connections out (SO_REUSEPORT). Where it cannot, the
+ * primary does, in turn; there a connection on its way to a worker that is killed in that moment is never answered, as
+ * node:cluster forgets it.
+ */
+import cluster, { type Worker } from "node:cluster";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../../config/schema.ts";
+import { resolveAdminToken } from "../admin-token.ts";
+import type { ServerLog } from "../log.ts";
+import { openRedisSource, type RedisSource } from "../redis-source.ts";
+import {
+  type Addresses,
+  ORDERS_VARIABLE,
+  type ToPrimary,
+  type ToWorker,
+  type WorkerOrders,
+} from "./messages.ts";
+import { Restarts } from "./restarts.ts";
+import { Surveys } from "./survey.ts";
+
+export interface SupervisorOptions {
+  readonly config: Config;
+  readonly log: ServerLog & { info(fields: object, message: string): void };
+}
+
+export interface Supervisor extends Addresses {
+  /** Resolves with the reason when the workers cannot be kept alive, or the embedded Redis ended by itself. */
+  readonly lost: Promise<string>;
+  /** Drains all workers at once; whatever is left a while after `graceMs` is killed. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** What a worker may take beyond delay and grace, to close what it holds, in milliseconds. */
+const CLOSING_MS = 5000;
+
+/** Systems on which Node binds a port several times; elsewhere it refuses. */
+const REUSE_PORT = new Set<string>(["linux", "freebsd", "dragonfly", "sunos", "aix"]);
+
+/** Starts `config.workers` workers and resolves when all of them serve. Rejects, with nothing left, when one cannot. */
+export async function startWorkers({ config, log }: SupervisorOptions): Promise<Supervisor> {
+  // Before the first worker: two of them must not make two.
+  await resolveAdminToken(config);
+  const source = await openRedisSource(config, (line) => log.info({}, line));
+  const pool = new Pool(config, source, log);
+  try {
+    for (const { host, port } of [config.listen, config.admin]) await checkFree(host, port);
+    const addresses = await pool.start(config.listen.port === 0 || config.admin.port === 0);
+    return {
+      ...addresses,
+      lost: Promise.race([pool.lost, source.lost.then(() => "The embedded Redis ended by itself")]),
+      async stop(graceMs) {
+        await pool.stop(graceMs);
+        await source.stop();
+      },
+    };
+  } catch (error) {
+    await pool.stop(0);
+    await source.stop();
+    throw error;
+  }
+}
+
+/** Rejects where somebody has the port: another gateway that lets it be reused would take half of the connections. */
+async function checkFree(host: string, port: number): Promise<void> {
+  if (port === 0) return;
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, exclusive: true }, resolve);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
+
+class Pool {
+  readonly lost: Promise<string>;
+  readonly #places: (Worker | undefined)[];
+  #orders: Omit<WorkerOrders, "number">;
+  readonly #log: SupervisorOptions["log"];
+  readonly #restarts = new Restarts();
+  readonly #surveys = new Surveys();
+  readonly #giveUp: (reason: string) => void;
+  /** How long a worker serves on after it was told to stop. */
+  readonly #delayMs: number;
+  #stopping = false;
+
+  constructor({ workers, drain }: Config, source: RedisSource, log: SupervisorOptions["log"]) {
+    this.#places = Array.from({ length: workers }, () => undefined);
+    this.#delayMs = drain.delaySeconds * 1000;
+    const { target } = source;
+    this.#orders = {
+      reusePort: REUSE_PORT.has(process.platform),
+      ...(source.embedded && target.kind === "socket" ? { embeddedSocket: target.path } : {}),
+    };
+    this.#log = log;
+    const lost = Promise.withResolvers<string>();
+    this.lost = lost.promise;
+    this.#giveUp = lost.resolve;
+    // Where the primary has to do it: the other policy lets one worker take nearly all.
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+  }
+
+  /**
+   * The first start of all: a worker that fails now has a fault that the next one would have as well. `findPorts`: the
+   * first worker takes what is free, and all others take the same.
+   */
+  async start(findPorts: boolean): Promise<Addresses> {
+    const first = this.#fork(0);
+    if (findPorts) {
+      const { url, adminUrl } = await first;
+      // No role `gateway`, no address for callers.
+      const portOf = (text: string) => (text === "" ? 0 : Number(new URL(text).port));
+      this.#orders = { ...this.#orders, ports: { main: portOf(url), admin: portOf(adminUrl) } };
+    }
+    const others = this.#places.slice(1).map((_, index) => this.#fork(index + 1));
+    await Promise.all([first, ...others]);
+    return first;
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    const alive = this.#places.filter((worker) => worker !== undefined);
+    const ended = Promise.all(alive.map(gone));
+    for (const worker of alive) send(worker, { kind: "stop", graceMs });
+    const late = new AbortController();
+    const limit = sleep(this.#delayMs + graceMs + CLOSING_MS, "late", { signal: late.signal }).catch(
+      () => "ended",
+    );
+    if ((await Promise.race([ended, limit])) === "late") {
+      this.#log.warn({}, "workers did not end in time: killing them");
+      for (const worker of alive) worker.process.kill("SIGKILL");
+      await ended;
+    }
+    late.abort();
+  }
+
+  #fork(place: number): Promise<Addresses> {
+    const orders: WorkerOrders = { ...this.#orders, number: place + 1 };
+    const worker = cluster.fork({ [ORDERS_VARIABLE]: JSON.stringify(orders) });
+    const begun = performance.now();
+    this.#places[place] = worker;
+    const started = Promise.withResolvers<Addresses>();
+    let served = false;
+    worker.on("message", (message: ToPrimary) => {
+      if (message.kind === "ready") {
+        served = true;
+        const { kind: _, ...addresses } = message;
+        started.resolve(addresses);
+      } else if (message.kind === "failed") started.reject(new Error(message.message));
+      else if (message.kind === "answer") this.#surveys.take(message.id, message.value);
+      else void this.#survey(worker, message);
+    });
+    worker.once("exit", (code, signal) => {
+      this.#places[place] = undefined;
+      started.reject(new Error(`worker ${place + 1} ended before it served (${signal ?? `code ${code}`})`));
+      if (!this.#stopping) this.#died(place, served, performance.now() - begun, signal ?? `code ${code}`);
+    });
+    // Whoever started it may not be waiting any more.
+    started.promise.catch(() => {});
+    return started.promise;
+  }
+
+  #died(place: number, served: boolean, livedMs: number, how: string): void {
+    const pause = this.#restarts.died(livedMs);
+    if (pause === undefined) {
+      this.#giveUp("The workers die as soon as they are started: giving up");
+      return;
+    }
+    const again = `worker ${place + 1} ended (${how})${served ? "" : " before it served"}: starting another`;
+    this.#log.warn({ kind: "worker", waitMs: pause }, again);
+    setTimeout(() => {
+      if (this.#stopping) return;
+      this.#fork(place).then(
+        () => this.#log.info({}, `worker ${place + 1} serves again`),
+        (error: unknown) => this.#log.error({ err: error }, `worker ${place + 1} did not start`),
+      );
+    }, pause);
+  }
+
+  async #survey(asker: Worker, { id, question }: Extract<ToPrimary, { kind: "survey" }>): Promise<void> {
+    const asked = this.#places.map((worker) =>
+      worker === undefined ? undefined : { send: (message: ToWorker) => send(worker, message) },
+    );
+    send(asker, { kind: "survey", id, answers: await this.#surveys.ask(question, asked) });
+  }
+}
+
+/** A worker that has just died takes no message; its exit is handled where it is told of. */
+function send(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, () => {});
+}
+
+function gone(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    if (worker.isDead()) resolve();
+    else worker.once("exit", () => resolve());
+  });
+}

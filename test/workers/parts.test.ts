@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { Restarts } from "../../src/server/workers/restarts.ts";
+import { Surveys } from "../../src/server/workers/survey.ts";
+import { mergeFamilies } from "../../src/telemetry/exposition.ts";
+import { logOfWorker } from "../../src/telemetry/log.ts";
+import { createMetrics, printMetrics } from "../../src/telemetry/metrics.ts";
+
+describe("restarts of workers", () => {
+  it("wait longer after each short life, and give up on a crash loop", () => {
+    const restarts = new Restarts();
+    const pauses = Array.from({ length: 8 }, () => restarts.died(1000));
+    expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 6400, undefined]);
+  });
+
+  it("forget short lives after a long one", () => {
+    const restarts = new Restarts();
+    for (let i = 0; i < 5; i += 1) restarts.died(1000);
+    expect(restarts.died(60_000)).toBe(100);
+    expect(restarts.died(1000)).toBe(100);
+  });
+});
+
+describe("surveys", () => {
+  it("answer null for a worker that is gone and for one that says nothing", async () => {
+    const surveys = new Surveys(50);
+    const answering = {
+      send: ({ id }: { id: number }) => setImmediate(() => surveys.take(id, ["shutting down"])),
+    };
+    const silent = { send: () => {} };
+    expect(await surveys.ask("readiness", [answering, undefined, silent])).toEqual([
+      { worker: 1, value: ["shutting down"] },
+      { worker: 2, value: null },
+      { worker: 3, value: null },
+    ]);
+  });
+});
+
+describe("metrics of several processes", () => {
+  it("are summed, but for what all of them tell alike and what holds only if it holds everywhere", () => {
+    const family = (name: string, value: number, merge?: "first" | "min") => ({
+      name,
+      help: name,
+      type: "gauge" as const,
+      samples: [{ labels: { agent: "a" }, value }],
+      ...(merge === undefined ? {} : { merge }),
+    });
+    const of = (value: number) => [
+      family("streams", value),
+      family("todos", value, "first"),
+      family("ready", value, "min"),
+    ];
+    const merged = mergeFamilies([of(3), of(1), of(2)]);
+    expect(merged.map(({ samples }) => samples[0]?.value)).toEqual([6, 3, 1]);
+  });
+
+  it("add up histograms of calls, and keep one line for what is running", async () => {
+    const counting = (calls: number) => {
+      const metrics = createMetrics({ version: "1.2.3", extra: async () => [], onError: () => {} });
+      for (let i = 0; i < calls; i += 1) {
+        metrics.observeCall({
+          method: "GetTask",
+          transport: "grpc",
+          outcome: "ok",
+          stream: false,
+          ms: 2,
+        } as Parameters<typeof metrics.observeCall>[0]);
+      }
+      return metrics.snapshot();
+    };
+    const text = await printMetrics([await counting(2), await counting(3)]);
+    expect(text).toMatch(/^rpc_server_call_duration_seconds_count\{.*GetTask.*\} 5$/m);
+    expect(text.match(/^baton_build_info\{.*\} 1$/gm)).toHaveLength(1);
+  });
+});
+
+describe("the log of a worker", () => {
+  it("tells which worker wrote a record", () => {
+    const records: object[] = [];
+    const keep = (fields: object) => void records.push(fields);
+    logOfWorker({ debug: keep, info: keep, warn: keep, error: keep }, 3).warn({ status: 1 }, "text");
+    expect(records).toEqual([{ status: 1, worker: 3 }]);
+  });
+});
