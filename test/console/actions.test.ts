@@ -102,6 +102,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await press("Cancel task");
       await press("Leave it");
       await press("Cancel task");
+      await dialog("Cancel this task?").waitFor();
       await page.keyboard.press("Escape");
       await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
       expect((await stage.until(id, "TASK_STATE_WORKING")).id).toBe(id);
@@ -278,6 +279,8 @@ describe.skipIf(missingBrowser)("in the console", () => {
         await dialog("The credential of “a printer”").locator("[data-secret]").textContent(),
       );
       await press("Copy the credential");
+      // Where the notice is behind the dialog, the button says it.
+      await page.getByRole("button", { name: "Copied the credential" }).waitFor();
       expect(await page.evaluate("navigator.clipboard.readText()")).toBe(credential);
       await press("I have stored it");
       await page.getByRole("link", { name: "a printer" }).waitFor();

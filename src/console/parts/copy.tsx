@@ -1,25 +1,43 @@
+import { useEffect, useState } from "preact/hooks";
 import { notify } from "./notices.tsx";
 import { shortId } from "./short.ts";
 
+/** How long the button says that it has copied, in milliseconds. */
+const SAID_MS = 2000;
+
 /** Copies a text. `what` names it to those who cannot see beside what the button stands. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  // Said by the button too: notices are behind a dialog, where nothing is read out.
+  const label = copied ? `Copied ${what}` : `Copy ${what}`;
   return (
     <button
       type="button"
       class="quiet copy"
-      aria-label={`Copy ${what}`}
-      title={`Copy ${what}`}
+      aria-label={label}
+      title={label}
       onClick={(event) => {
-        event.stopPropagation();
         void copy(text, event.currentTarget).then((done) => {
+          setCopied(done);
           if (done) notify(`Copied ${what}.`);
           else notify(`The browser did not let ${what} be copied: select it and copy it by hand.`, "failed");
         });
       }}
     >
       <svg viewBox="0 0 16 16" aria-hidden="true">
-        <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
-        <path d="M10.5 3.5v-1h-8v8h1" />
+        {copied ? (
+          <path d="m3 8.5 3.5 3.5L13 4.5" />
+        ) : (
+          <>
+            <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+            <path d="M10.5 3.5v-1h-8v8h1" />
+          </>
+        )}
       </svg>
     </button>
   );

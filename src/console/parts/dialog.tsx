@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 export interface DialogProps {
   readonly title: string;
@@ -16,7 +16,8 @@ export function Dialog({ title, children, wide = false, sticky = false, onClose 
   const heading = useId();
   const close = useRef(onClose);
   close.current = onClose;
-  useEffect(() => {
+  // Before it is painted: what is shown and not yet open would not close on Escape.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (element === null) return;
     const before = document.activeElement;

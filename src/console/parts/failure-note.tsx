@@ -3,11 +3,15 @@ import type { Live } from "../api/live.ts";
 
 /** Why something failed, with the fields that were wrong. */
 export function FailureNote({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
+  // The gateway's text of a single fault is that of its field.
+  const said = failure.fields.some(({ text }) => failure.text.includes(text));
   return (
     <div class="failure" role="alert">
-      <p>
-        {failure.text} {failure.advice}
-      </p>
+      {!said && (
+        <p>
+          {failure.text} {failure.advice}
+        </p>
+      )}
       {failure.fields.length > 0 && (
         <ul>
           {failure.fields.map(({ field, text }) => (
