@@ -1,158 +1,25 @@
-/** Everything that can be done in the console, in a browser, and what comes of it at the gateway. */
-import type { Browser, Locator, Page } from "playwright-core";
+/** What is decided, brought back and handed out in the console, in a browser, and what comes of it at the gateway. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launch, missingBrowser, openPage, signIn, type WatchedPage } from "./browser.ts";
-import { type Stage, startStage } from "./stage.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
-type Json = any;
-
-let stage: Stage;
-let browser: Browser;
-let watched: WatchedPage;
-let page: Page;
-let url: string;
-
-const show = (path: string) => page.goto(url + path);
-const notice = (text: string | RegExp) => page.locator(".notice").filter({ hasText: text }).waitFor();
-const dialog = (name: string | RegExp): Locator => page.getByRole("dialog", { name });
-const press = (name: string | RegExp, within: Page | Locator = page) =>
-  within.getByRole("button", { name, exact: typeof name === "string" }).click();
-const admin = async (service: string, method: string, body: object): Promise<Json> =>
-  (await stage.gateway.admin(method, body, service)).json();
-const audited = async (action: string): Promise<Json[]> =>
-  (await admin("AuditService", "ListAuditEntries", { action })).entries ?? [];
+import { missingBrowser } from "./browser.ts";
+import { type Hand, type Json, startHand } from "./hand.ts";
 
 describe.skipIf(missingBrowser)("in the console", () => {
+  let hand: Hand;
+  let stage: Hand["stage"];
+  let page: Hand["page"];
+  let show: Hand["show"];
+  let notice: Hand["notice"];
+  let dialog: Hand["dialog"];
+  let press: Hand["press"];
+  let admin: Hand["admin"];
   beforeAll(async () => {
-    [stage, browser] = await Promise.all([startStage(), launch()]);
-    url = String(stage.gateway.consoleUrl);
-    watched = await openPage(browser);
-    page = watched.page;
-    await watched.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await signIn(page, url, stage.gateway.adminToken);
+    hand = await startHand();
+    ({ stage, page, show, notice, dialog, press, admin } = hand);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.stop();
-  });
-  beforeEach(() => expect(watched?.faults).toEqual([]));
-
-  describe("tasks", () => {
-    it("are filtered by state and id, in the address, and turned page by page", async () => {
-      const failed = await stage.send("Fail at once");
-      await stage.until(failed, "TASK_STATE_FAILED");
-      const sent: string[] = [];
-      for (let page = 0; page < 54; page += 1)
-        sent.push(await stage.send(`Page ${page}`, { queue: "reports" }));
-      await show("/tasks");
-      const rows = page.locator("tbody tr");
-      await expect.poll(() => rows.count()).toBe(50);
-      await page.getByText("Page 53", { exact: true }).waitFor();
-      await press("Older");
-      await page.getByText("Page 2", { exact: true }).waitFor();
-      await press("Newer");
-      await page.getByText("Page 53", { exact: true }).waitFor();
-
-      await page.getByLabel("State").selectOption("failed");
-      await expect.poll(() => rows.count()).toBe(1);
-      expect(new URL(page.url()).search).toBe("?state=failed");
-      // The address alone says what is shown.
-      await page.reload();
-      await page.getByText("Fail at once").waitFor();
-      await expect.poll(() => rows.count()).toBe(1);
-
-      await page.getByLabel("State").selectOption("");
-      await page.getByLabel("Id starts with").fill(String(sent[7]));
-      await expect.poll(() => rows.count()).toBe(1);
-      await page.getByText("Page 7", { exact: true }).waitFor();
-      await page.getByLabel("Id starts with").fill("td_none");
-      await page.getByText("No task matches these filters.").waitFor();
-
-      await show("/tasks?queue=reports");
-      await page.getByRole("button", { name: /queue reports/ }).click();
-      await expect.poll(() => new URL(page.url()).search).toBe("");
-    });
-
-    it("appear without a reload", async () => {
-      await show("/tasks");
-      await page.getByRole("table").waitFor();
-      await stage.send("Say that it is new", { queue: "reports" });
-      await page.getByText("Say that it is new").waitFor();
-    });
-
-    it("are canceled, for a reason that the audit keeps", async () => {
-      const id = await stage.send("Hold until you are stopped");
-      await stage.until(id, "TASK_STATE_WORKING");
-      await show(`/agents/default/tasks/${id}`);
-      await press("Cancel task");
-      await dialog("Cancel this task?").getByLabel("Reason").fill("not needed any more");
-      await press("Cancel the task");
-      await notice("The task is canceled.");
-      await page.getByText("canceled", { exact: true }).first().waitFor();
-      await stage.until(id, "TASK_STATE_CANCELED");
-      expect((await audited("CancelTask"))[0]).toMatchObject({ target: id, reason: "not needed any more" });
-      await expect.poll(() => page.getByRole("button", { name: "Cancel task" }).count()).toBe(0);
-    });
-
-    it("are left as they are when the question is not confirmed", async () => {
-      const id = await stage.send("Hold on");
-      await stage.until(id, "TASK_STATE_WORKING");
-      await show(`/agents/default/tasks/${id}`);
-      await press("Cancel task");
-      await press("Leave it");
-      await press("Cancel task");
-      await dialog("Cancel this task?").waitFor();
-      await page.keyboard.press("Escape");
-      await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
-      expect((await stage.until(id, "TASK_STATE_WORKING")).id).toBe(id);
-    });
-
-    it("are retried, and say so in their timeline", async () => {
-      const id = await stage.send("Fail again and again");
-      await stage.until(id, "TASK_STATE_FAILED");
-      await show(`/agents/default/tasks/${id}`);
-      await press("Retry");
-      await press("Retry", dialog("Retry this task?"));
-      await notice("The task can be claimed again.");
-      await expect
-        .poll(() => page.locator(".timeline").textContent(), { timeout: 8000 })
-        .toMatch(/retried by operator|retry/);
-      await stage.until(id, "TASK_STATE_FAILED");
-      await show(`/agents/default/tasks/${id}?view=attempts`);
-      await page.getByText("#2").waitFor();
-    });
-
-    it("are answered, and what follows is seen live", async () => {
-      const id = await stage.send("Ask about the gate");
-      await stage.until(id, "TASK_STATE_INPUT_REQUIRED");
-      await show(`/agents/default/tasks/${id}`);
-      await page.getByText("It waits for an answer").waitFor();
-      await press("Reply");
-      const reply = dialog(/Reply to/);
-      await reply.getByText("Which colour should the door have?").waitFor();
-      expect(await reply.getByRole("button", { name: "Send the reply" }).isDisabled()).toBe(true);
-      await reply.getByLabel("Message").fill("green");
-      await press("Send the reply");
-      await notice("The reply was sent.");
-      await page.getByText("completed", { exact: true }).first().waitFor();
-      const task: Json = await stage.until(id, "TASK_STATE_COMPLETED");
-      expect(task.artifacts[0].parts[0].text).toBe("It is green now.");
-      await page.getByRole("link", { name: /Artifacts/ }).click();
-      await page.getByText("It is green now.").waitFor();
-    });
-
-    it("name their ids to be copied, and their files to be saved", async () => {
-      const id = await stage.send("Report to be saved");
-      await stage.until(id, "TASK_STATE_COMPLETED");
-      await show(`/agents/default/tasks/${id}?view=artifacts`);
-      await press("Copy the task id");
-      await notice("Copied the task id.");
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(id);
-      const [download] = await Promise.all([page.waitForEvent("download"), press("Save")]);
-      expect(download.suggestedFilename()).toBe("q3.csv");
-    });
-  });
+  afterAll(() => hand?.stop());
+  beforeEach(() => expect(hand.faults).toEqual([]));
+  const audited = async (action: string): Promise<Json[]> =>
+    (await admin("AuditService", "ListAuditEntries", { action })).entries ?? [];
 
   describe("the inbox", () => {
     it("approves a friend request, for less than was asked", async () => {
@@ -331,35 +198,6 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await page.getByRole("heading", { name: "Endpoints" }).waitFor();
       const { endpoints } = await admin("EndpointService", "ListEndpoints", { includeRevoked: true });
       expect(endpoints.map(({ name }: Json) => name)).not.toContain("an old printer");
-    });
-  });
-
-  describe("what operators did", () => {
-    it("is found by action, by target and by who did it", async () => {
-      const id = await stage.send("Hold for the audit");
-      await admin("TaskService", "CancelTask", { id, reason: "to be found" });
-      await show("/audit");
-      await page.getByLabel("Action contains").fill("CancelTask");
-      await expect.poll(() => new URL(page.url()).search).toBe("?action=CancelTask");
-      await page.getByText("“to be found”").waitFor();
-      await page.getByRole("link", { name: id }).click();
-      await page.getByRole("button", { name: `target ${id}` }).waitFor();
-      await show("/audit?action=NothingOfTheKind");
-      await page.getByText("No entry matches these filters.").waitFor();
-    });
-  });
-
-  describe("queues", () => {
-    it("lead to their tasks, and workers to what they hold", async () => {
-      const id = await stage.send("Hold the pen");
-      await stage.until(id, "TASK_STATE_WORKING");
-      await show("/queues");
-      await page.getByRole("link", { name: "Hold the pen" }).click();
-      await page.getByRole("heading", { name: "Hold the pen" }).waitFor();
-      await show("/queues");
-      await page.getByRole("link", { name: "default / reports" }).click();
-      await page.getByRole("heading", { name: "Tasks" }).waitFor();
-      expect(new URL(page.url()).search).toBe("?agent=default&queue=reports");
     });
   });
 });
