@@ -6,6 +6,7 @@ import {
   type Message,
   type SendMessageRequest,
   SendMessageResponseSchema,
+  type SubscribeToTaskRequest,
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -144,6 +145,48 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     }
   }
 
+  // The next two are functions of their own so that the generators which hand out their events, and live as long as the
+  // stream, do not keep the task as it was at its beginning.
+
+  async function begin(request: SendMessageRequest, call: Call, signal: AbortSignal) {
+    const { snapshot, subscription } = await accept(request, call, true);
+    if (subscription === undefined) throw new Error("a stream has no subscription");
+    const follow = { signal, endOnInputRequired: endsOnInputRequired(call) };
+    return withPositions(followTask(subscription, snapshot, follow), call);
+  }
+
+  async function attach(request: SubscribeToTaskRequest, call: Call, signal: AbortSignal) {
+    const agent = agents.get(call.agent);
+    const subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
+    try {
+      await refresh(call, request.id);
+      const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
+      if (snapshot === undefined) throw taskNotFound(request.id);
+      const resumption =
+        call.lastEventId === undefined
+          ? undefined
+          : await resume(feed, { agent: agent.name, id: request.id, seq: snapshot.seq }, call.lastEventId);
+      if (resumption !== undefined) call.responseHeaders.set(RESUME_HEADER, resumption.kind);
+      const nothingToSay = resumption === undefined || resumption.kind === "current";
+      // A 0.3 client that comes back too late gets the task, and then the end of the stream (A2A-171).
+      if (isTerminal(snapshot.state) && nothingToSay && call.version !== "0.3") {
+        throw new BatonError("UnsupportedOperation", "the task has ended; read it with GetTask", {
+          metadata: { taskId: request.id },
+        });
+      }
+      const follow: FollowOptions = {
+        signal,
+        endOnInputRequired: endsOnInputRequired(call),
+        endAtPastInputRequired: call.version === "0.3",
+        ...(resumption?.kind === "replay" ? { missed: resumption.missed } : {}),
+      };
+      return withPositions(followTask(subscription, snapshot, follow), call);
+    } catch (error) {
+      subscription.close();
+      throw error;
+    }
+  }
+
   return {
     async sendMessage(request, call) {
       const ownMaxMs = agents.get(call.agent).backend.maxWaitMs ?? options.maxWaitMs;
@@ -166,11 +209,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       requireStreaming(call);
       const open = await openStream(call);
       try {
-        const { snapshot, subscription } = await accept(request, call, true);
-        if (subscription === undefined) throw new Error("a stream has no subscription");
-        const { signal } = open;
-        const follow = { signal, endOnInputRequired: endsOnInputRequired(call) };
-        yield* withPositions(followTask(subscription, snapshot, follow), call);
+        yield* await begin(request, call, open.signal);
       } finally {
         open.release();
       }
@@ -208,35 +247,10 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     async *subscribeToTask(request, call) {
       requireStreaming(call);
       checkTaskId(request.id);
-      const agent = agents.get(call.agent);
       const open = await openStream(call);
-      let subscription: Subscription | undefined;
       try {
-        subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
-        await refresh(call, request.id);
-        const snapshot = await tasks.read(agent.name, request.id, viewerOf(agent, call.caller), WHOLE_TASK);
-        if (snapshot === undefined) throw taskNotFound(request.id);
-        const resumption =
-          call.lastEventId === undefined
-            ? undefined
-            : await resume(feed, { agent: agent.name, id: request.id, seq: snapshot.seq }, call.lastEventId);
-        if (resumption !== undefined) call.responseHeaders.set(RESUME_HEADER, resumption.kind);
-        const nothingToSay = resumption === undefined || resumption.kind === "current";
-        // A 0.3 client that comes back too late gets the task, and then the end of the stream (A2A-171).
-        if (isTerminal(snapshot.state) && nothingToSay && call.version !== "0.3") {
-          throw new BatonError("UnsupportedOperation", "the task has ended; read it with GetTask", {
-            metadata: { taskId: request.id },
-          });
-        }
-        const follow: FollowOptions = {
-          signal: open.signal,
-          endOnInputRequired: endsOnInputRequired(call),
-          endAtPastInputRequired: call.version === "0.3",
-          ...(resumption?.kind === "replay" ? { missed: resumption.missed } : {}),
-        };
-        yield* withPositions(followTask(subscription, snapshot, follow), call);
+        yield* await attach(request, call, open.signal);
       } finally {
-        subscription?.close();
         open.release();
       }
     },

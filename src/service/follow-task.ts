@@ -50,26 +50,47 @@ export interface FollowOptions {
  * `endOnInputRequired` it also ends after the event that brings INPUT_REQUIRED, but not because the snapshot already
  * stands there (A2A-82 to A2A-89, A2A-100).
  */
-export async function* followTask(
+export function followTask(
   subscription: Subscription,
   snapshot: TaskSnapshot,
   options: FollowOptions,
 ): AsyncGenerator<StreamItem<StreamResponse>> {
+  return follow(subscription, { snapshot }, options);
+}
+
+/** A generator keeps what it was called with for as long as it lasts; a task can be large, so it is taken out of here. */
+interface Opening {
+  snapshot?: TaskSnapshot;
+}
+
+function openingItem(opening: Opening): StreamItem<StreamResponse> {
+  const { snapshot } = opening;
+  if (snapshot === undefined) throw new Error("a stream begins once");
+  delete opening.snapshot;
+  const payload = { case: "task", value: snapshot.task } as const;
+  return { id: String(snapshot.seq), message: create(StreamResponseSchema, { payload }) };
+}
+
+async function* follow(
+  subscription: Subscription,
+  opening: Opening,
+  options: FollowOptions,
+): AsyncGenerator<StreamItem<StreamResponse>> {
+  const begun = opening.snapshot?.seq ?? 0;
+  const ended = opening.snapshot !== undefined && isTerminal(opening.snapshot.state);
   const { signal, missed } = options;
   const forget = whenAborted(signal, () => subscription.close());
   try {
-    subscription.startAt(snapshot.seq);
+    subscription.startAt(begun);
     if (missed === undefined) {
-      yield {
-        id: String(snapshot.seq),
-        message: create(StreamResponseSchema, { payload: { case: "task", value: snapshot.task } }),
-      };
-      if (isTerminal(snapshot.state)) return;
+      yield openingItem(opening);
+      if (ended) return;
     } else {
+      delete opening.snapshot;
       for await (const event of missed) {
         if (signal.aborted) throw interruption(subscription, signal);
         yield { id: String(event.seq), message: event.message };
-        const past = event.seq < snapshot.seq && options.endAtPastInputRequired !== true;
+        const past = event.seq < begun && options.endAtPastInputRequired !== true;
         if (isLast(event, options.endOnInputRequired && !past)) return;
       }
     }

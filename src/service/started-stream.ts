@@ -29,10 +29,12 @@ export class StartedStream<T> implements AsyncIterableIterator<StreamItem<T>> {
   }
 
   async next(): Promise<IteratorResult<StreamItem<T>>> {
-    // Whoever reads closes it as well, and is told of the abort by the producer.
-    this.#signal.removeEventListener("abort", this.#onAbort);
     const first = this.#first;
-    this.#first = undefined;
+    if (first !== undefined) {
+      // Whoever reads closes it as well, and is told of the abort by the producer.
+      this.#signal.removeEventListener("abort", this.#onAbort);
+      this.#first = undefined;
+    }
     try {
       const result = first ?? (await this.#producer.next());
       if (result.done !== true && result.value.id !== undefined) this.#lastId = result.value.id;

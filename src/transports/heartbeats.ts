@@ -26,24 +26,22 @@ export class Heartbeats {
   }
 
   start(onSilence: () => void): Heartbeat {
-    const beat: Beat = { since: this.#turn, held: false, onSilence };
+    const beat = new Beat(this, onSilence);
     this.#beats.add(beat);
     this.#timer ??= setInterval(() => this.#next(), this.#turnMs).unref();
-    return {
-      touch: () => {
-        beat.since = this.#turn;
-        beat.held = false;
-      },
-      hold: () => {
-        beat.held = true;
-      },
-      stop: () => {
-        this.#beats.delete(beat);
-        if (this.#beats.size > 0) return;
-        clearInterval(this.#timer);
-        this.#timer = undefined;
-      },
-    };
+    return beat;
+  }
+
+  /** The turn that goes on. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  forget(beat: Beat): void {
+    this.#beats.delete(beat);
+    if (this.#beats.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #next(): void {
@@ -57,10 +55,30 @@ export class Heartbeats {
   }
 }
 
-interface Beat {
+class Beat implements Heartbeat {
   since: number;
-  held: boolean;
+  held = false;
   readonly onSilence: () => void;
+  readonly #wheel: Heartbeats;
+
+  constructor(wheel: Heartbeats, onSilence: () => void) {
+    this.#wheel = wheel;
+    this.since = wheel.turn;
+    this.onSilence = onSilence;
+  }
+
+  touch(): void {
+    this.since = this.#wheel.turn;
+    this.held = false;
+  }
+
+  hold(): void {
+    this.held = true;
+  }
+
+  stop(): void {
+    this.#wheel.forget(this);
+  }
 }
 
 const wheels = new Map<number, Heartbeats>();

@@ -85,6 +85,19 @@ export async function writeSse(
   }
 }
 
+/**
+ * {@link writeSse} for whoever has nothing left to do: who awaits a stream is kept in memory with it, and so is whoever
+ * awaits that one.
+ */
+export function startSse(
+  response: HttpResponse,
+  headers: Iterable<readonly [string, string]>,
+  events: AsyncIterable<SseEvent | Buffer>,
+  options?: SseOptions,
+): void {
+  writeSse(response, headers, events, options).catch(() => cut(response));
+}
+
 const GONE = Symbol("gone");
 
 function ignore(): void {}

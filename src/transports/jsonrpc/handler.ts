@@ -10,7 +10,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts"
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { FramesOf } from "../shared-frames.ts";
-import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { bindingsOf, type JsonRpcBinding, type JsonRpcBindings } from "./binding.ts";
 import { errorEnvelope, resultEnvelope } from "./envelope.ts";
@@ -117,7 +117,7 @@ class JsonRpcServer {
     const { method } = binding;
     if (method.methodKind === "server_streaming") {
       const { items, headers } = await dispatcher.stream(method, message, meta, caller);
-      await writeSse(response, headers, this.#events(items, frame, binding, message, meta), sse);
+      startSse(response, headers, this.#events(items, frame, binding, message, meta), sse);
       return;
     }
     const result = await dispatcher.unary(method, message, meta, caller);
@@ -160,7 +160,7 @@ class JsonRpcServer {
     const status = errorStatus(error);
     const streams = binding?.method.methodKind === "server_streaming";
     if (streams && status === 200 && this.#options.earlyStreamErrors === "sse") {
-      void writeSse(response, headers, oneEvent({ data: body }), this.#options.sse);
+      startSse(response, headers, oneEvent({ data: body }), this.#options.sse);
       return;
     }
     if (error.kind === "MethodNotAllowed") headers.push(allowHeader(METHODS));

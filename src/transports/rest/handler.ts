@@ -10,7 +10,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts"
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { FramesOf } from "../shared-frames.ts";
-import { DEFAULT_SSE, type SseEvent, type SseOptions, writeSse } from "../sse.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { type RestBinding, type RestRoute, routesOf } from "./binding.ts";
 import { restError } from "./errors.ts";
@@ -122,7 +122,7 @@ class RestServer {
     const { method } = binding;
     if (method.methodKind === "server_streaming") {
       const { items, headers } = await dispatcher.stream(method, message, meta, caller);
-      await writeSse(response, headers, this.#events(items, binding, message, meta, caller), sse);
+      startSse(response, headers, this.#events(items, binding, message, meta, caller), sse);
       return;
     }
     const result = await dispatcher.unary(method, message, meta, caller);
