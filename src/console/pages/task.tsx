@@ -57,7 +57,8 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
           <StateBadge state={summary.state} />
         </span>
         <span>
-          since <When at={summary.statusAt} />
+          since&nbsp;
+          <When at={summary.statusAt} />
         </span>
         <Id value={id} what="the task id" />
       </p>
