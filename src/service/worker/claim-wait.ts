@@ -1,10 +1,10 @@
-import type { QueueBells } from "../../store/queue-bell.ts";
 import type { ClaimResult, Holder } from "../../store/todo-records.ts";
 import type { TodoStore } from "../../store/todos.ts";
+import type { ClaimTurns } from "./claim-turns.ts";
 
 export interface ClaimWait {
   readonly todos: TodoStore;
-  readonly bells: QueueBells;
+  readonly turns: ClaimTurns;
   readonly agent: string;
   readonly holder: Holder;
   readonly queue: string;
@@ -34,6 +34,10 @@ export async function claimWithWait(wait: ClaimWait): Promise<ClaimResult> {
   const byClient = wait.deadlineAt === undefined ? Number.POSITIVE_INFINITY : wait.deadlineAt - MARGIN_MS;
   const until = Math.min(Date.now() + wait.waitMs, byClient);
   if (until <= Date.now()) return claim();
+  if (wait.signal.aborted) return { kind: "empty", nextDueMs: undefined };
+  // Where there is work, nobody needs to listen for any.
+  const first = await claim();
+  if (first.kind !== "empty") return first;
 
   let rung = false;
   let wake: (() => void) | undefined;
@@ -41,17 +45,18 @@ export async function claimWithWait(wait: ClaimWait): Promise<ClaimResult> {
     rung = true;
     wake?.();
   };
-  const stop = await wait.bells.listen(wait.agent, wait.queue, ring);
+  const seat = await wait.turns.join(wait.agent, wait.queue, ring);
   wait.signal.addEventListener("abort", ring, { once: true });
   try {
     for (;;) {
       if (wait.signal.aborted) return { kind: "empty", nextDueMs: undefined };
       rung = false;
-      const result = await claim();
+      const result = await seat.claim(claim, ({ kind }) => kind === "claimed");
       const left = until - Date.now();
       if (result.kind !== "empty" || left <= 0) return result;
       if (rung) continue;
       const pause = Math.min(left, Math.max(1, result.nextDueMs ?? left));
+      seat.waits = true;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pause);
         wake = () => {
@@ -60,9 +65,10 @@ export async function claimWithWait(wait: ClaimWait): Promise<ClaimResult> {
         };
       });
       wake = undefined;
+      seat.waits = false;
     }
   } finally {
-    stop();
+    seat.leave();
     wait.signal.removeEventListener("abort", ring);
   }
 }

@@ -35,6 +35,7 @@ import type {
 import type { TodoStore } from "../../store/todos.ts";
 import type { Call, Handlers } from "../call.ts";
 import type { OpenStreams } from "../open-streams.ts";
+import { ClaimTurns } from "./claim-turns.ts";
 import { claimWithWait } from "./claim-wait.ts";
 import {
   agentMessage,
@@ -144,6 +145,7 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
     };
   }
 
+  const turns = new ClaimTurns(options.bells);
   return {
     async claim(request, call) {
       requireVerb(call.caller, "claim_next");
@@ -154,7 +156,7 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       const open = wait > 0 ? options.streams.open(call) : undefined;
       const result = await claimWithWait({
         todos,
-        bells: options.bells,
+        turns,
         agent: call.agent,
         holder: holderOf(call.caller, leaseToken),
         queue,
