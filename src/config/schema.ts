@@ -149,7 +149,12 @@ export const configSchema = z.strictObject({
         .default(256)
         .describe("Events held for a slow reader before it is cut (SB-49)."),
       stallSeconds: seconds("How long a reader may take nothing of a stream before it is cut", 60, 0.1, 3600),
-      keepAliveSeconds: seconds("Silence after which a comment is sent on an event stream", 15, 1, 60),
+      keepAliveSeconds: seconds(
+        "Silence after which a comment is sent on an event stream, and pause between HTTP/2 pings under gRPC streams; shorter than the idle limit of every proxy",
+        15,
+        1,
+        60,
+      ),
       endOnInputRequired: z.boolean().default(true).describe("End a stream after INPUT_REQUIRED (A2A-100)."),
       earlyErrors: z
         .enum(["json", "sse"])

@@ -124,9 +124,15 @@ export class Podman {
     return ["--pull=never", "--network", "host", "--format", "docker", ...certificates];
   }
 
-  /** `podman-compose up`, in this storage by way of the wrapper. */
-  async compose(wrapper: string, file: string, environment: Readonly<Record<string, string>>): Promise<void> {
-    const args = ["--podman-path", wrapper, "--file", file, "--project-name", "baton", "up", "--detach"];
+  /** `podman-compose up` of one service, in this storage by way of the wrapper. */
+  async compose(
+    wrapper: string,
+    file: string,
+    environment: Readonly<Record<string, string>>,
+    service: string,
+  ): Promise<void> {
+    const project = ["--podman-path", wrapper, "--file", file, "--project-name", "baton"];
+    const args = [...project, "up", "--detach", "--no-deps", service];
     await run("podman-compose", args, {
       cwd: this.folder,
       env: { ...this.#environment, ...environment },
