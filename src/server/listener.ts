@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from "node:net";
+import { setImmediate as immediate } from "node:timers/promises";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Http2StreamHandler } from "../transports/grpc/handler.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
@@ -66,7 +67,7 @@ export interface Listener {
 const LINGER_MS = 1_000;
 
 /** How long a connection may take at a drain to say which protocol it speaks. */
-const UNDECIDED_MS = 250;
+const UNDECIDED_MS = 500;
 
 /** Rejects when the address cannot be bound, with the error of `listen`. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
@@ -165,10 +166,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     retire: () => http1.retire(),
     async drain(graceMs) {
       const deadline = Date.now() + graceMs;
+      // Whoever waits at the door is let in first: a system resets what a closed one had not accepted.
+      await immediate();
       void stopAccepting(server);
-      // Those that have just connected may have a request under way.
+      // Those that have just connected may have a request under way; what has arrived is read before it is judged.
       setTimeout(() => {
-        for (const socket of undecided) socket.destroy();
+        setImmediate(() => {
+          for (const socket of undecided) socket.destroy();
+        });
       }, UNDECIDED_MS).unref();
       http1.drain();
       http2.drain(graceMs);
