@@ -72,7 +72,8 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
   const listener = await startListener({
     host: config.listen.host,
     port: config.listen.port,
-    limits: { pingMs: sse.keepAliveMs },
+    // By the end of the delay clients have dropped what they did not use in it, and what they used was answered `close`.
+    limits: { pingMs: sse.keepAliveMs, keepAliveHintMs: config.drain.delaySeconds * 1000 },
     reusePort: options.reusePort,
     handlers: [
       (request) => {

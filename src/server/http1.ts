@@ -40,6 +40,7 @@ export function createHttp1(
     requireHostHeader: false,
   });
 
+  const hint = `timeout=${Math.max(1, Math.floor(limits.keepAliveHintMs / 1000))}`;
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     current.set(request.socket, response);
     unanswered.add(response);
@@ -50,6 +51,7 @@ export function createHttp1(
       if (draining) request.socket.end();
     });
     if (retiring) response.shouldKeepAlive = false;
+    else if (limits.keepAliveHintMs > 0) response.setHeader("keep-alive", hint);
     onRequest(request, response);
   };
   server.on("request", serve);

@@ -14,6 +14,11 @@ export interface ListenerLimits {
    * race with the close; 60 s is common there.
    */
   readonly keepAliveTimeoutMs: number;
+  /**
+   * HTTP/1.1: what clients are told about it (`Keep-Alive: timeout`), in milliseconds; 0: the truth. Clients that heed it use
+   * no connection that has been idle for longer, so one that is closed after that time meets no request.
+   */
+  readonly keepAliveHintMs: number;
   /** HTTP/2: a session without streams and without frames, pings included, is closed after this time. */
   readonly sessionIdleMs: number;
   /**
@@ -34,6 +39,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
+  keepAliveHintMs: 0,
   sessionIdleMs: 15 * 60_000,
   pingMs: 15_000,
   maxHeaderBytes: 16_384,

@@ -423,6 +423,17 @@ describe("drain", () => {
     await drained;
   });
 
+  it("tells clients to drop idle connections sooner than it does, where a drain will close them", async () => {
+    const listener = await start({ limits: { keepAliveHintMs: 3_000 } });
+    const agent = new Agent({ keepAlive: true });
+    clients.push(agent);
+    const { headers } = await h1request(listener, "/a", agent);
+    expect([headers.connection, headers["keep-alive"]]).toEqual(["keep-alive", "timeout=3"]);
+    listener.retire();
+    const last = await h1request(listener, "/b", agent);
+    expect([last.headers.connection, last.headers["keep-alive"]]).toEqual(["close", undefined]);
+  });
+
   it("before a drain it serves on, and answers Connection: close, so that clients connect anew", async () => {
     const listener = await start();
     const agent = new Agent({ keepAlive: true });
