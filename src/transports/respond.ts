@@ -24,9 +24,11 @@ export function respond(request: HttpRequest, response: HttpResponse, answer: An
     const head: string[] = [];
     for (const [name, value] of answer.headers) head.push(name, value);
     if (answer.contentType !== undefined) head.push("content-type", answer.contentType);
-    head.push("content-length", String(Buffer.byteLength(body)));
+    const length = Buffer.byteLength(body);
+    head.push("content-length", String(length));
     response.writeHead(answer.status, head);
-    response.end(body);
+    // As many bytes as characters is ASCII, which goes out without being encoded.
+    response.end(body, length === body.length ? "latin1" : "utf8");
     return;
   }
   for (const [name, value] of answer.headers) response.setHeader(name, value);
