@@ -54,8 +54,10 @@ export const openwopBackend = z.strictObject({
     .describe("Names of the inputs that take a message's texts, its data and its file references."),
   failureText: z
     .enum(["message", "code"])
-    .default("message")
-    .describe("What a failed task says: the first line of the run's error message, or its code alone."),
+    .default("code")
+    .describe(
+      "What a failed task says: the code of the run's error, or the first line of its message (`message`). That message is written by the host and its workflows and reaches every client that sees the task: only for a host whose error texts are meant for clients. Default code.",
+    ),
   maxWaitSeconds: seconds("Longest wait of a blocking SendMessage", 3, 0, 300),
   timeoutSeconds: seconds("Time limit of one try of a call to the host", 5, 0.05, 60),
   budgetSeconds: seconds("Time limit of a call to the host with all its tries", 8, 0.05, 120),

@@ -137,6 +137,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       push,
       log,
       openStreams,
+      followers: () => core.openwop.followers(),
       readiness: readiness.reasons,
       onError,
     });

@@ -1,8 +1,10 @@
+import type { Followers } from "../backends/openwop/followers.ts";
 import { HostLink } from "../backends/openwop/host-link.ts";
 import { OpenWopBackend } from "../backends/openwop/openwop-backend.ts";
 import type { Config } from "../config/schema.ts";
 import { type Negotiation, onceInAWhile } from "../service/negotiation-log.ts";
 import type { RedisConnection } from "../store/connection.ts";
+import { RunForkStore } from "../store/run-forks.ts";
 import { RunStore } from "../store/runs.ts";
 import type { TaskStore } from "../store/tasks.ts";
 
@@ -11,6 +13,9 @@ export interface OpenWopAgents {
   /** How many there are. */
   readonly size: number;
   readonly runs: RunStore;
+  readonly forks: RunForkStore;
+  /** The followers of each agent in this process. */
+  followers(): Iterable<readonly [string, Followers]>;
   backendOf(agent: string): OpenWopBackend | undefined;
   linkOf(agent: string): HostLink | undefined;
   /** Writes how the version of a call to one of these agents was agreed on to its audit (OW-9). */
@@ -45,6 +50,8 @@ export function createOpenWopAgents(options: {
       agents.has(agent) ? (negotiation) => onNegotiated(agent, negotiation) : undefined,
     size: agents.size,
     runs,
+    forks: new RunForkStore(redis),
+    followers: () => [...agents].map(([name, { backend }]) => [name, backend.followers] as const),
     backendOf: (agent) => agents.get(agent)?.backend,
     linkOf: (agent) => agents.get(agent)?.link,
     start() {

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type AgentCard, TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { markFork } from "../backends/openwop/mark-fork.ts";
 import { viewerOf } from "../backends/viewer.ts";
 import type { Config } from "../config/schema.ts";
 import { BatonError } from "../domain/errors.ts";
@@ -57,6 +58,7 @@ export function createOpenWopHandlers(options: OpenWopHandlerOptions): HttpHandl
     handlers.push(
       createProxyHandler({
         dispatcher,
+        agent: fronted,
         hostUrl: link.config.url,
         tokenOf: (caller) => link.credentials.token(link.credentials.nameFor(caller)),
         async maySee(caller, runId) {
@@ -64,6 +66,7 @@ export function createOpenWopHandlers(options: OpenWopHandlerOptions): HttpHandl
           const agent = agents.get(fronted);
           return (await openwop.runs.read(fronted, runId, viewerOf(agent, caller))) !== undefined;
         },
+        onFork: (caller, sourceId, fork) => markFork({ link, ...openwop }, sourceId, fork, caller),
         blockOf(major) {
           const card = options.cardOf(fronted);
           if (card === undefined) throw new BatonError("RouteNotFound", "no such agent");

@@ -9,6 +9,8 @@ import type { MetricFamily, Sample } from "../telemetry/exposition.ts";
 import { createMetrics, type Metrics, printMetrics } from "../telemetry/metrics.ts";
 import type { HttpHandler } from "../transports/http-handler.ts";
 import type { ServerLog } from "./log.ts";
+import type { OpenWopAgents } from "./openwop-agents.ts";
+import { followerFamilies } from "./openwop-metrics.ts";
 import { pushFamilies } from "./push-metrics.ts";
 import { programVersion } from "./version.ts";
 import type { Siblings } from "./workers/siblings.ts";
@@ -17,6 +19,8 @@ export interface TelemetryOptions {
   readonly config: Config;
   readonly redis: RedisConnection;
   readonly push: Push | undefined;
+  /** The followers of runs, by agent. */
+  followers: OpenWopAgents["followers"];
   readonly log: (ServerLog & { info(fields: object, message: string): void }) | undefined;
   openStreams(): number;
   /** Why the gateway is not ready; empty while it is. */
@@ -83,11 +87,12 @@ async function gather(options: TelemetryOptions): Promise<readonly MetricFamily[
     gauge("baton_streams_open", "Open streams of this gateway", [{ value: options.openStreams() }], "sum"),
   ];
   const { push } = options;
+  const followed = followerFamilies(options.followers());
   const counted = push === undefined ? [] : pushFamilies(push.metrics, push.underWay);
   const stored = await Promise.race([fromRedis(options), after(REDIS_MS)]).catch(() => undefined);
   const answered = [{ value: stored === undefined ? 0 : 1 }];
   const up = gauge("baton_redis_up", "1 while Redis answered this scrape", answered, "min");
-  return [...own, ...counted, up, ...(stored ?? [])];
+  return [...own, ...counted, ...followed, up, ...(stored ?? [])];
 }
 
 /** What is the same on every replica, because it is the state of Redis. */

@@ -9,6 +9,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { viewerOf } from "../backends/viewer.ts";
 import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { replayIsNotPushed } from "../domain/openwop/fork.ts";
 import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
 import type { Push } from "../push/push.ts";
 import type { PushConfigRecord, PushRegistration } from "../store/push-configs.ts";
@@ -89,6 +90,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
       const registration = await prepare(call, request, "");
       const result = await configs.set(call.agent, taskId, viewer(call), registration, call.caller.name);
       if (result === "notfound") throw taskNotFound(taskId);
+      if (result === "replay") throw replayIsNotPushed(taskId);
       if (result === "limit") {
         const description = `already has ${registration.limit} push configs`;
         throw invalidParams({ field: "taskId", description });

@@ -53,7 +53,7 @@ export class PushConfigStore {
     viewer: Viewer,
     registration: PushRegistration,
     actor: string,
-  ): Promise<"ok" | "notfound" | "limit"> {
+  ): Promise<"ok" | "notfound" | "limit" | "replay"> {
     const { ref, config, sealed, limit } = registration;
     const reply = await runScript(this.#redis, "push_set", agent, {
       id: taskId,
@@ -66,7 +66,7 @@ export class PushConfigStore {
       keep: this.#keepMs,
       actor,
     });
-    return verdictOf(reply).verdict as "ok" | "notfound" | "limit";
+    return verdictOf(reply).verdict as "ok" | "notfound" | "limit" | "replay";
   }
 
   /** The viewer's own configs, newest first; undefined where the task is not visible. */

@@ -6,6 +6,7 @@ import {
   MessageSchema,
   type TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Fork } from "../domain/openwop/fork.ts";
 import { NEW_RUN, type RunView } from "../domain/openwop/run-fold.ts";
 import { metadataBytes, type ProjectedStatus } from "../domain/openwop/run-projection.ts";
 import type { Reply } from "./connection.ts";
@@ -32,6 +33,8 @@ export interface RunRecord {
   readonly updatedAt: number;
   readonly purposes: readonly string[] | undefined;
   readonly artifacts: readonly string[];
+  /** Set for a run that was forked through Baton. */
+  readonly fork: Fork | undefined;
 }
 
 /** The intent to make a run, stored before the host is asked (OW-20). */
@@ -151,6 +154,7 @@ export function recordOf(reply: Reply | undefined): RunRecord {
     updatedAt: Number(text("ts") || text("at")),
     purposes: fields.has("purposes") ? (JSON.parse(text("purposes")) as string[]) : undefined,
     artifacts: fields.has("artifacts") ? (JSON.parse(text("artifacts")) as string[]) : [],
+    fork: fields.has("fork") ? (JSON.parse(text("fork")) as Fork) : undefined,
   };
 }
 

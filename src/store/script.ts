@@ -101,6 +101,7 @@ export type ScriptName =
   | "push_lanes"
   | "run_intent"
   | "run_created"
+  | "run_fork"
   | "run_drop"
   | "run_read"
   | "run_message"

@@ -5,7 +5,7 @@ export interface MetricFamily {
   readonly type: "counter" | "gauge" | "histogram";
   readonly samples: readonly Sample[];
   /** What the processes of one gateway are together; default `sum`. `first`: they all tell the same. */
-  readonly merge?: "sum" | "first" | "min";
+  readonly merge?: "sum" | "first" | "min" | "max";
 }
 
 export interface Sample {
@@ -47,12 +47,16 @@ export function mergeFamilies(all: readonly (readonly MetricFamily[])[]): readon
       const value = merged.get(key)?.value;
       if (value === undefined) merged.set(key, sample);
       else {
-        const together = first.merge === "min" ? Math.min(value, sample.value) : value + sample.value;
-        merged.set(key, { ...sample, value: together });
+        merged.set(key, { ...sample, value: together(first.merge, value, sample.value) });
       }
     }
     return { ...first, samples: [...merged.values()] };
   });
+}
+
+function together(merge: MetricFamily["merge"], one: number, other: number): number {
+  if (merge === "min") return Math.min(one, other);
+  return merge === "max" ? Math.max(one, other) : one + other;
 }
 
 /** Prints families in the text format of Prometheus, version 0.0.4. */

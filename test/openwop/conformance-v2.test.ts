@@ -278,7 +278,7 @@ describe("op-map", () => {
 });
 
 describe("pass-through", () => {
-  it("OW-53 a replay fork made through us is a run of the host and no task of ours", async () => {
+  it("OW-53 0214.a2a-push-fork-no-push: a replay fork made through us is marked, and takes no push config", async () => {
     const task = await suite.start();
     await accept(task.id);
     await suite.until(task.id, "TASK_STATE_COMPLETED");
@@ -288,7 +288,10 @@ describe("pass-through", () => {
     });
     expect(fork.status).toBe(201);
     expect((await runOf(fork.body.runId)).status).toBe(200);
-    expect((await suite.call("GetTask", { id: fork.body.runId })).error.code).toBe(-32001);
+    const { metadata } = await suite.task(fork.body.runId);
+    expect(metadata.openwop.fork).toEqual({ mode: "replay", sourceTaskId: task.id });
+    const configs = await suite.call("ListTaskPushNotificationConfigs", { taskId: fork.body.runId });
+    expect(configs.result.configs ?? []).toEqual([]);
   });
 
   it("OW-26 a run whose task belongs to somebody else is not there, and a foreign tenant's is not either", async () => {

@@ -196,7 +196,7 @@ describe("the event log", () => {
     expect(effects[0]).toMatchObject({ kind: "status", at: Date.parse("2026-01-02T03:04:05.678Z") });
   });
 
-  it("a failure says its code, and the first line of its message without control characters", () => {
+  it("OW-35 a failure says its code; where so configured, the first line of its message without control characters", () => {
     const { effects } = fold([
       ["run.failed", { error: { code: "boom", message: "\n Bad\u0007 day\n at stack (file.js:1)" } }],
     ]);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { taskRecord } from "../../src/domain/openwop/run-projection.ts";
-import type { Json } from "./rpc.ts";
+import type { Json, RpcClient } from "./rpc.ts";
 import { type Pair, startPair } from "./setup.ts";
 
 const document = JSON.parse(
@@ -82,5 +82,25 @@ describe("records of real tasks", () => {
     expect(record).toMatchObject({ taskId: task.id, runId: task.id, state, contextId: task.contextId });
     expect(record.interruptKind).toBe(interruptKind);
     expect(record.updatedAt).toBe(task.status.timestamp);
+  });
+
+  it("OW-10 OW-16 every record on the way of a run is one: working, paused, canceled", async () => {
+    const read = async (client: RpcClient, id: string): Promise<Json> => {
+      const url = `${pair.gateway.url}/v1/a2a/tasks/${encodeURIComponent(id)}`;
+      const response = await fetch(url, { headers: { authorization: `Bearer ${client.token}` } });
+      const record: Json = await response.json();
+      expect(valid(record), JSON.stringify(record)).toBe(true);
+      return record;
+    };
+    for (const agent of ["slow", "paused"]) {
+      const client = await pair.client(agent);
+      const { id } = await client.start("x", { configuration: { returnImmediately: true } });
+      expect(["submitted", "working"]).toContain((await read(client, id)).state);
+      await client.until(id, "TASK_STATE_WORKING");
+      expect((await read(client, id)).state).toBe("working");
+      await client.call("CancelTask", { id });
+      await client.until(id, "TASK_STATE_CANCELED");
+      expect((await read(client, id)).state).toBe("canceled");
+    }
   });
 });

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isReplay } from "../../domain/openwop/fork.ts";
 import { isEnded } from "../../domain/openwop/run-status.ts";
 import type { RunRecord } from "../../store/run-records.ts";
 import { HostRefusal, retryDelay } from "./client/errors.ts";
+import type { FollowerMetrics, RunWatch } from "./follower-metrics.ts";
 import type { HostLink } from "./host-link.ts";
 import { NotOurs, type RunSync } from "./run-sync.ts";
 import type { StreamSlots } from "./stream-slots.ts";
@@ -23,6 +25,8 @@ export interface FollowOptions {
   readonly slots: StreamSlots;
   readonly fence: string;
   readonly signal: AbortSignal;
+  readonly metrics: FollowerMetrics;
+  readonly watch: RunWatch;
   readonly pollMs: number;
   readonly pollCapMs: number;
   onError(error: unknown): void;
@@ -33,19 +37,24 @@ export interface FollowOptions {
  * from every fault with what it missed. Resolves when the run has ended, or is not ours any more.
  */
 export async function followRun(start: RunRecord, options: FollowOptions): Promise<void> {
-  const { sync, slots, signal } = options;
+  const { sync, slots, signal, metrics, watch } = options;
   let record = start;
   let faults = 0;
   let pollMs = options.pollMs;
   let missing: { readonly since: number; readonly answers: number } | undefined;
   while (!signal.aborted && !isEnded(record.view.status)) {
     try {
-      if (faults > 0) record = (await sync.catchUp(record.id)) ?? record;
-      const slot = slots.take();
+      if (faults > 0) {
+        record = (await sync.catchUp(record.id)) ?? record;
+        watch.level();
+      }
+      const slot = isReplay(record.fork) ? undefined : slots.take();
       if (slot === undefined) {
         const before = record.version;
+        metrics.polls++;
         const seen = await sync.catchUp(record.id);
         if (seen === undefined) return;
+        watch.level();
         record = seen;
         pollMs = record.version === before ? Math.min(options.pollCapMs, pollMs * 2) : options.pollMs;
         await pause(pollMs * (0.75 + Math.random() / 2), signal);
@@ -57,6 +66,7 @@ export async function followRun(start: RunRecord, options: FollowOptions): Promi
             faults = 0;
           });
         } finally {
+          watch.close();
           slot.release();
         }
         if (!isEnded(record.view.status)) {
@@ -76,6 +86,7 @@ export async function followRun(start: RunRecord, options: FollowOptions): Promi
         }
       } else options.onError(error);
       faults++;
+      metrics.faults++;
       await pause(Math.min(WAIT_CAP_MS, retryDelay(error, Math.min(faults, 10), BACKOFF_CAP_MS)), signal);
     }
   }
@@ -87,11 +98,12 @@ async function readStream(
   options: FollowOptions,
   onMoved: (record: RunRecord) => void,
 ): Promise<RunRecord> {
-  const { link, sync, fence, signal } = options;
+  const { link, sync, fence, signal, watch } = options;
   let record = start;
   const token = link.credentials.token(record.credential);
   const stop = new AbortController();
-  const events = link.client.events(token, record.id, record.cursor, AbortSignal.any([signal, stop.signal]));
+  const until = AbortSignal.any([signal, stop.signal]);
+  const events = link.client.events(token, record.id, record.cursor, until, () => watch.open());
   let looked = "";
   try {
     let next = guarded(events.next());

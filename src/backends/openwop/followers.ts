@@ -4,6 +4,7 @@ import type { RunStore } from "../../store/runs.ts";
 import { outsideSpans } from "../../telemetry/tracing/active.ts";
 import { HostRefusal, isTransient } from "./client/errors.ts";
 import { followRun } from "./follow-run.ts";
+import { FollowerMetrics } from "./follower-metrics.ts";
 import type { HostLink } from "./host-link.ts";
 import type { RunSync } from "./run-sync.ts";
 import { StreamSlots } from "./stream-slots.ts";
@@ -34,6 +35,7 @@ const TELL_AGAIN_MS = 10_000;
  * and a number that only grows; a process that was away too long finds its number refused by the store.
  */
 export class Followers {
+  readonly metrics = new FollowerMetrics();
   readonly #options: FollowersOptions;
   readonly #slots: StreamSlots;
   readonly #followed = new Map<string, Followed>();
@@ -76,12 +78,15 @@ export class Followers {
     }
     const { pollSeconds, pollCapSeconds } = link.config.followers;
     const abort = new AbortController();
+    const watch = this.metrics.watch();
     const options = {
       link,
       sync,
       slots: this.#slots,
       fence: record.fence,
       signal: abort.signal,
+      metrics: this.metrics,
+      watch,
       pollMs: pollSeconds * 1000,
       pollCapMs: pollCapSeconds * 1000,
       onError,
@@ -90,6 +95,7 @@ export class Followers {
     const done = outsideSpans(() => followRun(record, options))
       .catch(onError)
       .finally(() => {
+        this.metrics.forget(watch);
         if (this.#followed.get(record.id)?.abort === abort) this.#followed.delete(record.id);
       });
     this.#followed.set(record.id, { fence: record.fence, abort, done });
@@ -129,7 +135,7 @@ export class Followers {
       const { runs, intents } = await store.take(link.agent, holder, this.leaseMs, room);
       for (const record of runs) {
         // Taken again while still followed: the lease ran out under the old number.
-        this.#followed.get(record.id)?.abort.abort();
+        if (this.#followed.has(record.id)) this.#giveUp(record.id);
         this.#followed.delete(record.id);
         this.adopt(record);
       }
@@ -141,7 +147,14 @@ export class Followers {
   async #renew(): Promise<void> {
     const { link, store, holder } = this.#options;
     const lost = await store.renew(link.agent, holder, this.leaseMs, this.#held());
-    for (const id of lost) this.#followed.get(id)?.abort.abort();
+    for (const id of lost) this.#giveUp(id);
+  }
+
+  #giveUp(id: string): void {
+    const { abort } = this.#followed.get(id) ?? {};
+    if (abort === undefined || abort.signal.aborted) return;
+    this.metrics.leasesLost++;
+    abort.abort();
   }
 
   /** An ended task lives as long as the record of its run (OW-15). */

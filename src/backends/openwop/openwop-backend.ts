@@ -4,6 +4,7 @@ import { MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../../domain/caller.ts";
 import { BatonError, taskNotFound } from "../../domain/errors.ts";
 import { contentHash, messageKey, titleOf } from "../../domain/message-rules.ts";
+import { isReplay, replayIsNotPushed } from "../../domain/openwop/fork.ts";
 import type { Interrupt } from "../../domain/openwop/interrupt.ts";
 import { resumeValue } from "../../domain/openwop/resume-value.ts";
 import { NEW_RUN } from "../../domain/openwop/run-fold.ts";
@@ -240,7 +241,8 @@ export class OpenWopBackend implements Backend {
   }
 
   /** What a reply says to the open interrupt; everything that is wrong with it is found before the host is called. */
-  async #answerTo(run: RunRecord, { caller, message, request }: ReplyInput): Promise<RunAnswer> {
+  async #answerTo(run: RunRecord, { caller, message, request, push }: ReplyInput): Promise<RunAnswer> {
+    if (push !== undefined && isReplay(run.fork)) throw replayIsNotPushed(run.id);
     const interrupt = await this.#openInterrupt(run);
     const decider = { subject: this.#link.credentials.subjectOf(caller), now: new Date() };
     const value = resumeValue(interrupt, message, request.metadata, decider);

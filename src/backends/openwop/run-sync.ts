@@ -1,3 +1,4 @@
+import { isReplay } from "../../domain/openwop/fork.ts";
 import { artifactOf, outputArtifacts } from "../../domain/openwop/run-artifact.ts";
 import {
   agrees,
@@ -64,7 +65,7 @@ export class RunSync {
 
   /**
    * Asks the host how the run stands, and takes in what is missing: the events first, and the snapshot itself only where
-   * the log has nothing more to say. `settle`: also wait up to a second for events that the host may be about to write.
+   * the log has nothing more to say. Of a replay only the snapshot counts: its events were told before (OW-53). `settle`: also wait up to a second for events that the host may be about to write.
    */
   async catchUp(id: string, settle = false): Promise<RunRecord | undefined> {
     if (settle) return this.#catchUp(id, true);
@@ -84,7 +85,7 @@ export class RunSync {
       const snapshot = await this.#link.client.readRun(token, id, true);
       const agreed = agrees(record.view, snapshot);
       if (agreed && !(settle && round === 0)) return record;
-      const page = await this.#poll(token, id, record.cursor);
+      const page = isReplay(record.fork) ? undefined : await this.#poll(token, id, record.cursor);
       if (page !== undefined && page.events.length > 0) {
         const taken = await this.take(record, page.events, undefined);
         record = taken.version === record.version ? taken : await this.#store.read(this.#link.agent, id);
@@ -154,6 +155,7 @@ export class RunSync {
           messageId: `${record.id}#${mark}`,
           errorText: effect.errorText,
           permittedPurposes: record.purposes,
+          fork: record.fork,
         });
         changes.push({ kind: "status", status, at: effect.at });
       }

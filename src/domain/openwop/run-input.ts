@@ -82,6 +82,11 @@ export function permittedPurposes(message: Message): string[] | undefined {
 /** Trace headers of the message, for correlation only; malformed ones are left out (OW-60). */
 export function traceHeaders(message: Message): Record<string, string> {
   const { traceparent, tracestate } = openwopMetadata(message.metadata);
+  return soundTrace(traceparent, tracestate);
+}
+
+/** What of a trace context is well-formed, as headers (OW-60). */
+export function soundTrace(traceparent: unknown, tracestate: unknown): Record<string, string> {
   if (typeof traceparent !== "string" || !isTraceparent(traceparent)) return {};
   const state =
     typeof tracestate === "string" && /^[\x20-\x7e]{1,512}$/.test(tracestate) ? { tracestate } : {};

@@ -7,6 +7,7 @@ import {
   Role,
   type TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Fork } from "./fork.ts";
 import type { Interrupt } from "./interrupt.ts";
 import type { RunView } from "./run-fold.ts";
 import { type RecordState, recordStateOf, taskStateOf } from "./run-status.ts";
@@ -14,7 +15,7 @@ import { type RecordState, recordStateOf, taskStateOf } from "./run-status.ts";
 export interface ProjectionRules {
   /** The host advertises credential interrupts: only then may a task be AUTH_REQUIRED (RFC 0199). */
   readonly credentialInterrupts: boolean;
-  /** Say the message of a failed run's error (`message`), or its code alone (`code`). */
+  /** Say the message of a failed run's error (`message`), or its code alone (`code`), which holds no text of the host's. */
   readonly failureText: "message" | "code";
 }
 
@@ -42,6 +43,7 @@ export function projectStatus(
     readonly messageId: string;
     readonly errorText: string;
     readonly permittedPurposes: readonly string[] | undefined;
+    readonly fork?: Fork | undefined;
   },
 ): ProjectedStatus {
   const { interrupt } = view;
@@ -51,7 +53,7 @@ export function projectStatus(
   return {
     state,
     message: text === "" ? undefined : agentMessage(input.messageId, text),
-    metadata: metadataOf(view, input.permittedPurposes),
+    metadata: metadataOf(view, input.permittedPurposes, input.fork),
     interruptKind: recordKind(view),
   };
 }
@@ -62,12 +64,17 @@ export function metadataBytes(metadata: JsonObject): Uint8Array {
   return toBinary(StructSchema, fromJson(StructSchema, metadata));
 }
 
-function metadataOf(view: RunView, purposes: readonly string[] | undefined): JsonObject {
+function metadataOf(
+  view: RunView,
+  purposes: readonly string[] | undefined,
+  fork: Fork | undefined,
+): JsonObject {
   const { interrupt, errorCode } = view;
   const openwop: JsonObject = {
     ...(interrupt === undefined ? {} : { interrupt: interruptMetadata(interrupt) }),
     ...(errorCode === "" ? {} : { error: { code: errorCode } }),
     ...(purposes === undefined ? {} : { permittedPurposes: [...purposes] }),
+    ...(fork === undefined ? {} : { fork: { mode: fork.mode, sourceTaskId: fork.sourceTaskId } }),
   };
   return Object.keys(openwop).length === 0 ? {} : { openwop };
 }

@@ -1,45 +1,36 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/caller.ts";
 import { BatonError, taskNotFound } from "../../domain/errors.ts";
+import { type MadeFork, readFork } from "../../domain/openwop/fork.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
 import { readBody } from "../body.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
 import { requestMeta } from "../request-meta.ts";
 import { parseTarget } from "../target.ts";
-import { decodeId } from "./read-seam.ts";
+import { fetchHost, hostHeaders, refusal } from "./host-request.ts";
+import { isPlain, type ProxyRoute, proxyRoute } from "./proxy-route.ts";
 import { respondError, respondJson } from "./rest-error.ts";
 
 export interface ProxyOptions {
   readonly dispatcher: Dispatcher;
+  /** The agent that is fronted; only its own endpoints are let through. */
+  readonly agent: string;
   /** Base address of the host that is passed through to. */
   readonly hostUrl: string;
   /** Baton's own credential for the host, for this caller. The caller's own never leaves Baton (OW-59). */
   tokenOf(caller: Caller): string;
   /** False for a run whose task belongs to somebody else. */
   maySee(caller: Caller, runId: string): Promise<boolean>;
+  /** Notes a fork that the host has made of a run, before the caller learns of it. A run that is no task is let be. */
+  onFork(caller: Caller, sourceRunId: string, fork: MadeFork): Promise<void>;
   /** The `a2a` block of the agent that is fronted, for a discovery document of that major. */
   blockOf(major: 1 | 2): Record<string, unknown>;
   readonly maxBodyBytes: number;
 }
 
-const DISCOVERY = "/.well-known/openwop";
-const RUNS = /^(?:\/v1)?\/(?:runs|workflows)(?:\/[^?]*)?$/;
-const RUN_ID = /^(?:\/v1)?\/runs\/([^/:]+)/;
-
-const REQUEST_HEADERS = [
-  "accept",
-  "content-type",
-  "idempotency-key",
-  "if-none-match",
-  "last-event-id",
-  "openwop-dedup",
-  "openwop-version",
-  "traceparent",
-  "tracestate",
-  "x-dedup",
-];
 const RESPONSE_HEADERS = [
   "cache-control",
   "content-type",
@@ -51,23 +42,22 @@ const RESPONSE_HEADERS = [
 
 /**
  * Passes discovery and run routes through to the host, so that Baton can stand before it under one address: with the
- * `a2a` block added to discovery, and Baton's credential in place of the caller's. Off unless configured.
+ * `a2a` block added to discovery, Baton's credential in place of the caller's, and forks noted (OW-53). Off unless
+ * configured.
  */
 export function createProxyHandler(options: ProxyOptions): HttpHandler {
   return async (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    if (path !== DISCOVERY && !RUNS.test(path)) return false;
+    const route = proxyRoute(path);
+    if (route === undefined) return false;
     const target = parseTarget(request.url ?? "/");
     const meta = requestMeta(request, response, { transport: "rest", form: "1.0", target });
     try {
-      if (path === DISCOVERY) await discover(options, request, response);
+      if (route.kind === "discovery") await discover(options, request, response);
       else {
         const caller = await options.dispatcher.authenticate(meta);
-        const runId = RUN_ID.exec(path)?.[1];
-        const id = runId === undefined ? "" : decodeId(runId);
-        if (runId !== undefined && !(await options.maySee(caller, id))) throw taskNotFound(id);
-        const body = hasBody(request) ? await readBody(request, options.maxBodyBytes) : undefined;
-        await pass(options, request, response, options.tokenOf(caller), body, meta.signal);
+        await admit(options, caller, path, route);
+        await pass(options, { request, response, caller, route, signal: meta.signal });
       }
     } catch (error) {
       if (response.headersSent) response.destroy();
@@ -77,12 +67,18 @@ export function createProxyHandler(options: ProxyOptions): HttpHandler {
   };
 }
 
+async function admit(options: ProxyOptions, caller: Caller, path: string, route: ProxyRoute): Promise<void> {
+  if (caller.agent !== options.agent) throw new BatonError("Forbidden", "the endpoint is of another agent");
+  if (!isPlain(options.hostUrl, path, route)) throw new BatonError("RouteNotFound", "no such path");
+  for (const id of route.runIds) if (!(await options.maySee(caller, id))) throw taskNotFound(id);
+}
+
 async function discover(options: ProxyOptions, request: HttpRequest, response: HttpResponse): Promise<void> {
   const version = request.headers["openwop-version"];
-  const answer = await fetchHost(options, DISCOVERY, {
+  const answer = await fetchHost(`${options.hostUrl}/.well-known/openwop`, {
     headers: version === undefined ? {} : { "openwop-version": String(version) },
   });
-  const document: unknown = await answer.json().catch(() => undefined);
+  const document = await jsonOf(answer);
   if (!answer.ok || typeof document !== "object" || document === null) {
     throw new BatonError("Unavailable", "the host does not answer");
   }
@@ -92,43 +88,69 @@ async function discover(options: ProxyOptions, request: HttpRequest, response: H
   respondJson(request, response, 200, JSON.parse(JSON.stringify(merged)));
 }
 
-async function pass(
-  options: ProxyOptions,
-  request: HttpRequest,
-  response: HttpResponse,
-  token: string,
-  body: string | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
-  for (const name of REQUEST_HEADERS) {
-    const value = request.headers[name];
-    if (typeof value === "string") headers[name] = value;
-  }
-  const answer = await fetchHost(options, request.url ?? "/", {
-    method: request.method ?? "GET",
-    headers,
-    signal,
+interface Passed {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly caller: Caller;
+  readonly route: ProxyRoute;
+  readonly signal: AbortSignal;
+}
+
+async function pass(options: ProxyOptions, passed: Passed): Promise<void> {
+  const { request, response, caller, route } = passed;
+  const method = request.method ?? "GET";
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const body = hasBody ? await readBody(request, options.maxBodyBytes) : undefined;
+  const isFork = route.kind === "fork" && method === "POST";
+  const token = options.tokenOf(caller);
+  const answer = await fetchHost(`${options.hostUrl}${request.url ?? "/"}`, {
+    method,
+    headers: hostHeaders(request, { token, agent: options.agent, callerId: caller.id }),
+    // What is about to be forked is noted even if the caller does not wait for it.
+    ...(isFork ? {} : { signal: passed.signal }),
     ...(body === undefined ? {} : { body }),
   });
-  response.statusCode = answer.status;
   for (const name of RESPONSE_HEADERS) {
     const value = answer.headers.get(name);
     if (value !== null) response.setHeader(name, value);
   }
-  if (answer.body === null) response.end();
-  // The web stream of fetch and the one of node:stream/web are one at run time.
-  else await pipeline(Readable.fromWeb(answer.body as ReadableStream), response as NodeJS.WritableStream);
-}
-
-async function fetchHost(options: ProxyOptions, path: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(`${options.hostUrl}${path}`, { ...init, redirect: "manual" });
-  } catch (cause) {
-    throw new BatonError("Unavailable", "the host does not answer", { cause });
+  if (answer.status >= 300 && answer.status < 400 && answer.status !== 304)
+    throw new BatonError("Unavailable", "the host does not answer");
+  if (answer.status >= 400) {
+    respondJson(request, response, answer.status, refusal(answer.status, await jsonOf(answer)));
+  } else if (isFork) {
+    const made = await jsonOf(answer);
+    const fork = readFork(made, parse(body ?? ""));
+    if (fork !== undefined) for (const id of new Set(route.runIds)) await options.onFork(caller, id, fork);
+    respondJson(request, response, answer.status, (made ?? null) as JsonValue);
+  } else if (route.kind === "list" && method === "GET") {
+    respondJson(request, response, answer.status, await ownRuns(options, caller, await jsonOf(answer)));
+  } else {
+    response.statusCode = answer.status;
+    if (answer.body === null) response.end();
+    // The web stream of fetch and the one of node:stream/web are one at run time.
+    else await pipeline(Readable.fromWeb(answer.body as ReadableStream), response as NodeJS.WritableStream);
   }
 }
 
-function hasBody(request: HttpRequest): boolean {
-  return request.method !== "GET" && request.method !== "HEAD";
+/** A page of the host's list without the runs whose tasks are somebody else's (OW-25). */
+async function ownRuns(options: ProxyOptions, caller: Caller, page: unknown): Promise<JsonValue> {
+  const { runs, ...rest } = (typeof page === "object" && page !== null ? page : {}) as { runs?: unknown };
+  const listed = Array.isArray(runs) ? runs : [];
+  const seen = await Promise.all(
+    listed.map((run: { runId?: unknown } | null) => options.maySee(caller, String(run?.runId ?? ""))),
+  );
+  return { ...rest, runs: listed.filter((_run, index) => seen[index]) };
+}
+
+async function jsonOf(answer: Response): Promise<unknown> {
+  return parse(await answer.text());
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

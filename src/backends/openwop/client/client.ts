@@ -140,7 +140,13 @@ export class OpenWopClient {
   }
 
   /** The events after a sequence as they happen. Ends when the host ends the stream. */
-  async *events(token: string, runId: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
+  async *events(
+    token: string,
+    runId: string,
+    after: number,
+    signal: AbortSignal,
+    onOpen?: () => void,
+  ): AsyncGenerator<RunEvent> {
     const response = await this.#send(
       `${runPath(this.major, runId, "events")}?streamMode=updates`,
       {
@@ -154,6 +160,7 @@ export class OpenWopClient {
       this.#streams,
       signal,
     );
+    onOpen?.();
     try {
       yield* readEvents(response.body);
     } catch (error) {

@@ -45,8 +45,12 @@ local function find_config(task, owner, id)
   return nil
 end
 
--- Adds or replaces a config; the caller saves t. Answers false where the task has as many as it may.
+-- Whether the task is the replay of another: what its run tells was told before, and is never pushed (OW-53).
+local function is_replay(t) return t.fork ~= nil and cjson.decode(t.fork).mode == 'replay' end
+
+-- Adds or replaces a config; the caller saves t. Answers false where the task has as many as it may, or may have none.
 local function add_config(t, owner, id, ref, config, sealed, limit)
+  if is_replay(t) then return false end
   local known = find_config(t.id, owner, id)
   if not known and redis.call('HLEN', push_key(t.id)) >= limit then return false end
   ref = known or ref

@@ -1,6 +1,7 @@
 -- Runs on an OpenWOP host: the same task record, with a view of the run beside it. Fields of the record: `run` (the view,
 -- JSON), `cursor` (last event sequence taken in), `rv` (counts what was applied), `cred` (name of the credential, never
--- the credential), `ikind` (interruptKind of the A2ATaskState), `rfence` and `rholder` (who follows the run).
+-- the credential), `ikind` (interruptKind of the A2ATaskState), `rfence` and `rholder` (who follows the run), `fork` (where
+-- it was forked from, JSON: { mode, sourceTaskId }).
 
 local DUE = P .. 'runs:due'
 local ENDED = P .. 'runs:ended'
@@ -9,7 +10,7 @@ local INTENTS = P .. 'runs:intents'
 local function intent_key(msgkey) return msgkey .. ':intent' end
 
 local RUN_FIELDS = { 'id', 'owner', 'ctx', 'a2a', 'run', 'cursor', 'rv', 'cred', 'ikind', 'rfence', 'rholder', 'ts', 'at',
-  'purposes', 'artifacts' }
+  'purposes', 'artifacts', 'fork' }
 
 local function run_view(t)
   local out = {}
