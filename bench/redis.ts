@@ -2,12 +2,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask } from "../src/redis/ask.ts";
 import { startEmbeddedRedis } from "../src/redis/embedded.ts";
 import { pin } from "./processes.ts";
 
 export interface BenchRedis {
   readonly url: string;
   readonly socketPath: string;
+  /** Resolves when it rewrites its append-only file no more, as it does after many writes. */
+  settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -18,6 +22,10 @@ export async function startBenchRedis(): Promise<BenchRedis> {
   return {
     url: server.url,
     socketPath: server.socketPath,
+    async settled() {
+      const busy = /^(aof_rewrite_in_progress|aof_rewrite_scheduled):1/m;
+      while (busy.test(await ask(server.socketPath, "INFO"))) await sleep(200);
+    },
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

@@ -31,7 +31,7 @@ This page is written by \`npm run bench -- --write-docs\`. Do not edit it.
 
 What counts is the ratio of a row: both sides ran on the same machine in the same run, in turn. The absolute figures
 belong to the machine and the moment. Baton is durable, on a Redis with an append-only file that is synced every second;
-the peers keep everything in memory.
+the peers keep everything in memory, but for BullMQ, whose jobs are in the same Redis.
 
 | | |
 | --- | --- |

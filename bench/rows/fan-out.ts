@@ -52,10 +52,13 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
   try {
     const before: number[] = [];
     const ran = sides.map((): Series & { values: number[]; busy: number[] } => ({ values: [], busy: [] }));
-    const largest = [0, 0];
+    const peaks = [0, 0];
+    const kibOf = async (index: number, collect: boolean) => {
+      const rss = (await sides[index]?.server.call<Memory>("memory", collect))?.rss ?? 0;
+      return (rss - (before[index] ?? 0)) / count / 1024;
+    };
     const look = async (index: number) => {
-      const rss = (await sides[index]?.server.call<Memory>("memory"))?.rss ?? 0;
-      largest[index] = Math.max(largest[index] ?? 0, (rss - (before[index] ?? 0)) / count / 1024);
+      peaks[index] = Math.max(peaks[index] ?? 0, await kibOf(index, false));
     };
     for (const [index, side] of sides.entries()) {
       before.push(await open(side, count, Math.min(1, seconds)));
@@ -76,6 +79,8 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
         bench.say(`fan-out to ${count}: ${side.name} ${perSecond.toFixed(0)} deliveries/s`);
       }
     }
+    // What streams hold, before and after without what nobody holds any more. They are still open.
+    const held = [await kibOf(0, true), await kibOf(1, true)];
     const [ours, theirs] = ran;
     if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
     const streams = `${count.toLocaleString("en")} streams`;
@@ -92,8 +97,9 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
         name: `memory of a stream, ${streams}`,
         unit: "KiB",
         atMost: MOST_KIB,
-        values: [largest[0] ?? Number.NaN],
-        peer: { name: "raw SSE", value: largest[1] ?? Number.NaN },
+        values: [held[0] ?? Number.NaN],
+        peer: { name: "raw SSE", value: held[1] ?? Number.NaN },
+        also: { peakKiB: peaks[0] ?? Number.NaN, peerPeakKiB: peaks[1] ?? Number.NaN },
       }),
     ];
   } finally {

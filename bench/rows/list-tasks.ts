@@ -34,6 +34,7 @@ export const LIST_ROW: Row = {
         const { port } = server.about as { port: number };
         sides.push({ name: `${count} tasks`, server, subject: { port, credential, taskId: lastId } });
       }
+      await redis.settled();
       const [ours, theirs] = await alternate(bench, load, "grpc ListTasks", sides, 1);
       if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
       // One call at a time: the time of a call is the inverse of the rate.
