@@ -204,6 +204,8 @@ describe.skipIf(absent !== undefined)("compose.yaml", () => {
     const { baton } = compose.services;
     delete baton.build;
     baton.image = IMAGE;
+    // Old versions of podman-compose leave an empty default, ${NAME:-}, as it is.
+    baton.environment.BATON_SECRET_KEY = SECRET_KEY;
     baton.ports = baton.ports.map((port: string) => port.replace(/^([\d.]+):\d+:/, "$1::"));
     const file = join(podman.folder, "compose.yaml");
     await writeFile(file, stringify(compose));
