@@ -6,31 +6,17 @@ import type {
   Message,
   MessageShape,
 } from "@bufbuild/protobuf";
-import type { Status } from "../../gen/google/rpc/status_pb.js";
 import type { Caller } from "../domain/caller.ts";
 import { errorMetadata, errorStatus } from "../domain/error-details.ts";
-import {
-  BatonError,
-  type ErrorTable,
-  type FieldViolation,
-  invalidParams,
-  taskNotFound,
-} from "../domain/errors.ts";
+import { BatonError, type ErrorTable, type FieldViolation, invalidParams } from "../domain/errors.ts";
 import { unreadableViolations } from "../domain/readable-fields.ts";
 import { requiredFieldViolations } from "../domain/required-fields.ts";
 import { type CallObserver, UNKNOWN_METHOD } from "../telemetry/calls.ts";
 import { runInSpan } from "../telemetry/tracing/active.ts";
 import type { Tracer } from "../telemetry/tracing/span.ts";
-import type {
-  Call,
-  Handlers,
-  ProtocolVersion,
-  RequestMeta,
-  ResponseHeaders,
-  StreamHandler,
-  StreamItem,
-  UnaryHandler,
-} from "./call.ts";
+import { addressedAgent } from "./addressed-agent.ts";
+import type { AroundCall, RpcError, StreamResult, UnaryResult } from "./answer.ts";
+import type { Call, Handlers, ProtocolVersion, RequestMeta, StreamHandler, UnaryHandler } from "./call.ts";
 import { DispatchedCall } from "./dispatched-call.ts";
 import { activatedExtensions, echoExtensions, type OfferedExtension } from "./extensions.ts";
 import { type Negotiation, negotiate } from "./negotiation-log.ts";
@@ -76,40 +62,6 @@ interface Registration {
   readonly handlers: Readonly<Record<string, unknown>>;
   readonly a2a: boolean;
   readonly ownChecks: boolean;
-}
-
-/** What goes with an answer besides its messages. */
-interface Answer {
-  readonly headers: ResponseHeaders;
-  /** Trailing metadata for gRPC and Connect, asked for when the last message has gone; absent: none. */
-  trailers?(): Readonly<Record<string, string>>;
-}
-
-/** An answer and the headers to send with it. */
-export interface UnaryResult<T> extends Answer {
-  readonly message: T;
-}
-
-/** A unary call of a known caller. `run` handles it, once, and rejects with what it is refused with. */
-export type AroundCall = <T extends UnaryResult<Message>>(
-  about: {
-    readonly method: DescMethod;
-    readonly request: Message;
-    readonly caller: Caller;
-    readonly requestId: string;
-  },
-  run: () => Promise<T>,
-) => Promise<T>;
-
-/** A started stream: its first item has been produced, so `headers` are final. */
-export interface StreamResult<T> extends Answer {
-  readonly items: AsyncIterable<StreamItem<T>>;
-}
-
-/** An error as gRPC and Connect tell it. */
-export interface RpcError {
-  readonly status: Status;
-  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /**
@@ -300,7 +252,9 @@ export class Dispatcher {
     if (registration === undefined) throw new BatonError("MethodNotFound", `unknown method ${method.name}`);
     const caller = known ?? (await this.#options.authenticate(meta));
     const version = registration.a2a ? this.#negotiate(meta, caller) : "1.0";
-    const agent = registration.a2a ? this.#agentOf(method, request, meta, caller) : caller.agent;
+    const agent = registration.a2a
+      ? addressedAgent(method, request, meta, caller, this.#options.hasAgent)
+      : caller.agent;
     const trace = observed?.span?.context ?? tracedBy(meta);
     const call = new DispatchedCall(meta, caller, agent, version, trace);
     const admitted = this.#options.admit?.(call, method);
@@ -317,36 +271,4 @@ export class Dispatcher {
     call.extensions = activatedExtensions(call.extensions, offered);
     echoExtensions(call.responseHeaders, call.extensions, call.version);
   }
-
-  /**
-   * The agent that a request is for (A2A-17). Path and message must agree; an unknown agent is never another agent's
-   * data; a credential of another agent is refused before anything runs (SB-2).
-   */
-  #agentOf(method: DescMethod, request: Message, meta: RequestMeta, caller: Caller): string {
-    const named = (request as Message & { tenant?: unknown }).tenant;
-    const inMessage = typeof named === "string" ? named : "";
-    const inPath = meta.pathTenant ?? "";
-    if (inPath !== "" && !this.#options.hasAgent(inPath)) {
-      throw new BatonError("RouteNotFound", "no such agent");
-    }
-    if (inMessage !== "" && inPath !== "" && inMessage !== inPath) {
-      throw invalidParams({ field: "tenant", description: "differs from the tenant in the path" });
-    }
-    const tenant = inMessage || inPath || caller.agent;
-    if (!this.#options.hasAgent(tenant)) {
-      const id = taskIdOf(request);
-      if (id !== undefined && method.input.typeName !== "lf.a2a.v1.SendMessageRequest")
-        throw taskNotFound(id);
-      throw invalidParams({ field: "tenant", description: "names no agent of this gateway" });
-    }
-    if (tenant !== caller.agent)
-      throw new BatonError("Forbidden", "the credential does not match this agent");
-    return tenant;
-  }
-}
-
-function taskIdOf(request: Message): string | undefined {
-  const { id, taskId } = request as Message & { id?: unknown; taskId?: unknown };
-  if (typeof taskId === "string") return taskId;
-  return typeof id === "string" ? id : undefined;
 }

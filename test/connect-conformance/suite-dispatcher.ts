@@ -14,13 +14,9 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import type { Caller } from "../../src/domain/caller.ts";
 import { BatonError } from "../../src/domain/errors.ts";
+import type { RpcError, StreamResult, UnaryResult } from "../../src/service/answer.ts";
 import type { RequestMeta, StreamItem } from "../../src/service/call.ts";
-import {
-  Dispatcher,
-  type RpcError,
-  type StreamResult,
-  type UnaryResult,
-} from "../../src/service/dispatcher.ts";
+import { Dispatcher } from "../../src/service/dispatcher.ts";
 import type { AnyForm } from "./any-form.ts";
 import {
   type AskedError,

@@ -4,7 +4,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { BatonError, type ErrorKind } from "../../domain/errors.ts";
 import type { AdminAction, AdminAuditStore } from "../../store/admin-audit.ts";
 import { scrub } from "../../telemetry/log-fields.ts";
-import type { AroundCall } from "../dispatcher.ts";
+import type { AroundCall } from "../answer.ts";
 
 /** Methods that change nothing, by the start of their names. */
 const READS = /^(Get|List|Search)[A-Z]/;

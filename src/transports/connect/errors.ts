@@ -5,7 +5,8 @@ import { type Status, StatusSchema } from "../../../gen/google/rpc/status_pb.js"
 import type { Caller } from "../../domain/caller.ts";
 import { errorMetadata, errorStatus } from "../../domain/error-details.ts";
 import { BatonError, errorRow } from "../../domain/errors.ts";
-import type { Dispatcher, RpcError } from "../../service/dispatcher.ts";
+import type { RpcError } from "../../service/answer.ts";
+import type { Dispatcher } from "../../service/dispatcher.ts";
 import { encodeMessage } from "../grpc/message-text.ts";
 import type { HttpResponse } from "../http-handler.ts";
 import { abortError } from "./abort.ts";

@@ -7,8 +7,8 @@ import {
 } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
+import type { StreamResult } from "../../service/answer.ts";
 import type { StreamItem } from "../../service/call.ts";
-import type { StreamResult } from "../../service/dispatcher.ts";
 import { printMessage } from "../json/print.ts";
 import { printOptionsFor } from "../json/print-options.ts";
 import { untilAborted } from "./abort.ts";

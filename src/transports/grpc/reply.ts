@@ -2,8 +2,8 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "nod
 import { toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import type { RpcError } from "../../service/answer.ts";
 import type { ResponseHeaders } from "../../service/call.ts";
-import type { RpcError } from "../../service/dispatcher.ts";
 import { STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
 
