@@ -2,6 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+/** A start takes two seconds, and many times that where the machine has a lot else to do. */
+export const START_MS = 60_000;
+
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 export interface CliResult {
@@ -70,7 +73,8 @@ export class Lines {
     });
   }
 
-  async find(test: (line: string) => boolean, ms = 15_000): Promise<string> {
+  /** Resolves as soon as the line is there; rejects with all that was said when the process has ended, or after `ms`. */
+  async find(test: (line: string) => boolean, ms = START_MS): Promise<string> {
     const end = Date.now() + ms;
     for (;;) {
       const found = this.all.find(test);
@@ -95,9 +99,6 @@ export interface ServeProcess {
   /** Sends a signal and waits for the end; answers the exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
-
-/** A start takes two seconds, and many times that where the machine has a lot else to do. */
-const START_MS = 60_000;
 
 /** `baton serve` on a data folder; a restart gives the `ports` of the first. */
 export async function startServe(
