@@ -197,3 +197,11 @@ export function invalidParams(...violations: readonly FieldViolation[]): BatonEr
 export function taskNotFound(taskId: string): BatonError {
   return new BatonError("TaskNotFound", "task not found", { metadata: { taskId } });
 }
+
+/**
+ * The one answer to every call about push configs of what is not there for the caller, be it the task or the config. It
+ * echoes no id: a caller that asks by two ids must get the same for each (OW-54).
+ */
+export function pushConfigNotFound(): BatonError {
+  return new BatonError("TaskNotFound", "task not found");
+}

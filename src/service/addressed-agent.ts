@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/caller.ts";
-import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { BatonError, invalidParams, pushConfigNotFound, taskNotFound } from "../domain/errors.ts";
 import type { RequestMeta } from "./call.ts";
 
 /**
@@ -24,7 +24,8 @@ export function addressedAgent(
   const tenant = inMessage || inPath || caller.agent;
   if (!hasAgent(tenant)) {
     const id = taskIdOf(request);
-    if (id !== undefined && method.input.typeName !== "lf.a2a.v1.SendMessageRequest") throw taskNotFound(id);
+    if (id !== undefined && method.input.typeName !== "lf.a2a.v1.SendMessageRequest")
+      throw method.name.includes("PushNotificationConfig") ? pushConfigNotFound() : taskNotFound(id);
     throw invalidParams({ field: "tenant", description: "names no agent of this gateway" });
   }
   if (tenant !== caller.agent) throw new BatonError("Forbidden", "the credential does not match this agent");

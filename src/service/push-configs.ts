@@ -8,7 +8,7 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { viewerOf } from "../backends/viewer.ts";
-import { BatonError, invalidParams, taskNotFound } from "../domain/errors.ts";
+import { BatonError, invalidParams, pushConfigNotFound } from "../domain/errors.ts";
 import { replayIsNotPushed } from "../domain/openwop/fork.ts";
 import { listingDigest, openPageToken, sealPageToken } from "../domain/page-token.ts";
 import type { Push } from "../push/push.ts";
@@ -61,7 +61,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
 
   async function ownConfigs(call: Call, taskId: string): Promise<PushConfigRecord[]> {
     const configs = await offered(call).configs.list(call.agent, taskId, viewer(call));
-    if (configs === undefined) throw taskNotFound(taskId);
+    if (configs === undefined) throw pushConfigNotFound();
     return configs;
   }
 
@@ -86,10 +86,10 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
       // Before the url is looked at, so that a hidden task and an unknown one cost and answer the same.
       const shape = { historyLength: 0, includeArtifacts: false };
       if ((await tasks.read(call.agent, taskId, viewer(call), shape)) === undefined)
-        throw taskNotFound(taskId);
+        throw pushConfigNotFound();
       const registration = await prepare(call, request, "");
       const result = await configs.set(call.agent, taskId, viewer(call), registration, call.caller.name);
-      if (result === "notfound") throw taskNotFound(taskId);
+      if (result === "notfound") throw pushConfigNotFound();
       if (result === "replay") throw replayIsNotPushed(taskId);
       if (result === "limit") {
         const description = `already has ${registration.limit} push configs`;
@@ -102,7 +102,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
       const { taskId, id, tenant } = request;
       const config = (await ownConfigs(call, taskId)).find((candidate) => candidate.id === id);
       // A2A has no error for a missing config, and a foreign one must look the same (A2A-105, OW-54).
-      if (config === undefined) throw taskNotFound(taskId);
+      if (config === undefined) throw pushConfigNotFound();
       return configView(taskId, config, tenant);
     },
 
@@ -126,7 +126,7 @@ export function createPushConfigHandlers(options: PushConfigsOptions): PushConfi
       const { configs } = offered(call);
       const { taskId, id } = request;
       const visible = await configs.delete(call.agent, taskId, viewer(call), id, call.caller.name);
-      if (!visible) throw taskNotFound(taskId);
+      if (!visible) throw pushConfigNotFound();
       return create(EmptySchema, {});
     },
 

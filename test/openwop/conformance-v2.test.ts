@@ -277,6 +277,18 @@ describe("op-map", () => {
   });
 });
 
+describe("op-map without streaming", () => {
+  it("OW-27 OW-28 row-requires-refused: to an endpoint that is offered no streams, both stream methods are refused", async () => {
+    const client = new RpcClient(suite.url, await gateway.vend("fronted", { streaming: false }));
+    const task = await client.start();
+    const before = (await host.control("state")).created;
+    expect((await client.call("SubscribeToTask", { id: task.id })).error.code).toBe(-32004);
+    const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: "x" }] };
+    expect((await client.call("SendStreamingMessage", { message })).error.code).toBe(-32004);
+    expect((await host.control("state")).created).toBe(before);
+  });
+});
+
 describe("pass-through", () => {
   it("OW-53 0214.a2a-push-fork-no-push: a replay fork made through us is marked, and takes no push config", async () => {
     const task = await suite.start();

@@ -68,7 +68,10 @@ export async function startHostProcess(): Promise<HostProcess> {
 export interface GatewayProcess {
   readonly url: string;
   readonly pid: number;
-  vend(agent: string, options?: { readonly name?: string; readonly push?: boolean }): Promise<string>;
+  vend(
+    agent: string,
+    options?: { readonly name?: string; readonly push?: boolean; readonly streaming?: boolean },
+  ): Promise<string>;
   /** `kill -9`. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -124,7 +127,7 @@ export async function startGatewayProcess(document: Json): Promise<GatewayProces
         scope: {
           queues: ["default"],
           verbs: [...SUBMIT_VERBS],
-          streaming: true,
+          streaming: options.streaming ?? true,
           push: options.push ?? false,
         },
       });

@@ -4,7 +4,7 @@ import {
   ListTaskPushNotificationConfigsRequestSchema,
   type TaskPushNotificationConfig,
 } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { taskNotFound } from "../../../domain/errors.ts";
+import { pushConfigNotFound } from "../../../domain/errors.ts";
 import type { Call, Handlers } from "../../../service/call.ts";
 
 /** Every registration of a task, whatever the size of a page: the array of 0.3 has no second one. */
@@ -35,6 +35,6 @@ export async function unnamedConfig(
 ): Promise<TaskPushNotificationConfig> {
   const configs = await allConfigs(handlers, taskId, call);
   const config = configs.find(({ id }) => id === taskId) ?? configs[0];
-  if (config === undefined) throw taskNotFound(taskId);
+  if (config === undefined) throw pushConfigNotFound();
   return config;
 }
