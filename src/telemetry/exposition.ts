@@ -43,7 +43,7 @@ export function mergeFamilies(all: readonly (readonly MetricFamily[])[]): readon
     if (first === undefined || first.merge === "first") return first ?? [];
     const merged = new Map<string, Sample>();
     for (const sample of same.flatMap(({ samples }) => samples)) {
-      const key = JSON.stringify([sample.suffix, sample.labels]);
+      const key = seriesOf(sample);
       const value = merged.get(key)?.value;
       if (value === undefined) merged.set(key, sample);
       else {
@@ -52,6 +52,11 @@ export function mergeFamilies(all: readonly (readonly MetricFamily[])[]): readon
     }
     return { ...first, samples: [...merged.values()] };
   });
+}
+
+/** Which series a sample is of: no labels are the same, said or not, and so are labels in another order. */
+function seriesOf({ suffix = "", labels = {} }: Sample): string {
+  return JSON.stringify([suffix, ...Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))]);
 }
 
 function together(merge: MetricFamily["merge"], one: number, other: number): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Restarts } from "../../src/server/workers/restarts.ts";
 import { Surveys } from "../../src/server/workers/survey.ts";
-import { mergeFamilies } from "../../src/telemetry/exposition.ts";
+import { mergeFamilies, type Sample } from "../../src/telemetry/exposition.ts";
 import { logOfWorker } from "../../src/telemetry/log.ts";
 import { createMetrics, printMetrics } from "../../src/telemetry/metrics.ts";
 
@@ -51,6 +51,15 @@ describe("metrics of several processes", () => {
     ];
     const merged = mergeFamilies([of(3), of(1), of(2)]);
     expect(merged.map(({ samples }) => samples[0]?.value)).toEqual([6, 3, 1]);
+  });
+
+  it("are one series, whether a process says that it has no labels or says nothing, and in whatever order", () => {
+    const of = (...samples: Sample[]) => [{ name: "sent", help: "sent", type: "counter" as const, samples }];
+    const merged = mergeFamilies([
+      of({ value: 1 }, { labels: { agent: "a", place: "lane" }, value: 10 }),
+      of({ labels: {}, value: 2 }, { labels: { place: "lane", agent: "a" }, value: 20 }),
+    ]);
+    expect(merged[0]?.samples.map(({ value }) => value)).toEqual([3, 30]);
   });
 
   it("add up histograms of calls, and keep one line for what is running", async () => {

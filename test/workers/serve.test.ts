@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resultOf, type ServeProcess, spawnCli, startServe } from "../cli/processes.ts";
 import { createVendor, type Vendor } from "../gateway.ts";
+import { killWorkerOf, workersOf } from "./children.ts";
 
 const ADMIN_TOKEN = "admin-token-for-tests-only";
 const WORKERS = 3;
@@ -64,29 +65,8 @@ async function send(): Promise<string> {
   return task.id;
 }
 
-/** Process ids of the workers, by what the system knows of the primary's children. */
-async function workerPids(): Promise<number[]> {
-  const { readFile, readdir } = await import("node:fs/promises");
-  const primary = serve.child.pid;
-  const found: number[] = [];
-  for (const name of await readdir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const text = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
-    const parent = Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
-    const program = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
-    if (parent === primary && program.includes("\0serve\0")) found.push(Number(name));
-  }
-  return found;
-}
-
-/** kill -9 of a worker; answers its process id. */
-async function killOne(): Promise<number> {
-  const [victim] = await workerPids();
-  // 0 would be all of us.
-  if (victim === undefined) throw new Error("there is no worker");
-  process.kill(victim, "SIGKILL");
-  return victim;
-}
+const workerPids = () => workersOf(serve.child.pid);
+const killOne = () => killWorkerOf(serve.child.pid);
 
 async function metric(name: string): Promise<number> {
   const text = await (await fetch(`${serve.adminUrl}/metrics`)).text();

@@ -48,8 +48,10 @@ export async function startWorkers({ config, log }: SupervisorOptions): Promise<
   const source = await openRedisSource(config, (line) => log.info({}, line));
   const pool = new Pool(config, source, log);
   try {
-    for (const { host, port } of [config.listen, config.admin]) await checkFree(host, port);
-    const addresses = await pool.start(config.listen.port === 0 || config.admin.port === 0);
+    // Without the role `gateway` the port for callers is not opened, and may well be that of the set that has it.
+    const opened = config.roles.includes("gateway") ? [config.listen, config.admin] : [config.admin];
+    for (const { host, port } of opened) await checkFree(host, port);
+    const addresses = await pool.start(opened.some(({ port }) => port === 0));
     return {
       ...addresses,
       lost: Promise.race([pool.lost, source.lost.then(() => "The embedded Redis ended by itself")]),
