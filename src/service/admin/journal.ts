@@ -101,8 +101,9 @@ function countOf(value: unknown): string {
 function textOf(value: unknown, max = MAX_TEXT): string {
   if (Array.isArray(value)) return textOf(value.slice(0, 20).map(String).join(", "), max);
   if (isMessage(value) && value.$typeName === "google.protobuf.Timestamp") {
-    const seconds = Number(fieldOf(value, "seconds"));
-    return Number.isFinite(seconds) ? new Date(seconds * 1000).toISOString() : "";
+    // In the binary form it may lie beyond every date.
+    const date = new Date(Number(fieldOf(value, "seconds")) * 1000);
+    return Number.isNaN(date.getTime()) ? "" : date.toISOString();
   }
   if (typeof value !== "string") return "";
   // Scrubbed before it is cut: half a credential may not look like one.
