@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { parse } from "yaml";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import { type Environment, KEY_VARIABLES, type KeyVariable } from "./environment.ts";
 import { otelSettings } from "./otel-environment.ts";
+import { readDocument, readText } from "./read-document.ts";
 import { type Config, configSchema, RESERVED_AGENT_NAMES } from "./schema.ts";
 
 /** The configuration cannot be used; `problems` has one line per fault, each starting with the key. */
@@ -48,7 +48,7 @@ export function readConfig(file: string | undefined, environment: Environment): 
   const unread: string[] = [];
   let document: Record<string, unknown>;
   try {
-    document = path === undefined ? {} : readDocument(path);
+    document = path === undefined ? {} : documentOf(path);
     for (const variable of KEY_VARIABLES) {
       const value = readVariable(variable.name, environment, unread);
       if (value !== undefined) assign(document, variable.path, parsed(variable, value));
@@ -165,25 +165,12 @@ export function configJsonSchema(): object {
   return z.toJSONSchema(configSchema, { io: "input" });
 }
 
-function readDocument(path: string): Record<string, unknown> {
-  let text: string;
+function documentOf(path: string): Record<string, unknown> {
   try {
-    text = readFileSync(path, "utf8");
+    return readDocument(path);
   } catch (error) {
     throw new ConfigError(path, [error instanceof Error ? error.message : "cannot be read"]);
   }
-  let document: unknown;
-  try {
-    document = parse(text);
-  } catch (error) {
-    throw new ConfigError(path, [
-      `not YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
-    ]);
-  }
-  if (document === null || document === undefined) return {};
-  if (typeof document !== "object" || Array.isArray(document))
-    throw new ConfigError(path, ["(root): not a mapping"]);
-  return document as Record<string, unknown>;
 }
 
 function readVariable(variable: string, environment: Environment, unread: string[]): string | undefined {
@@ -192,7 +179,7 @@ function readVariable(variable: string, environment: Environment, unread: string
   const file = environment[`${variable}_FILE`];
   if (file === undefined || file === "") return undefined;
   try {
-    return readFileSync(file, "utf8").trim();
+    return readText(file).trim();
   } catch {
     unread.push(`${variable}_FILE: ${file} cannot be read`);
     return undefined;
