@@ -26,12 +26,13 @@ interface State<T> {
 
 /**
  * Keeps what `load` answers up to date while the tab is seen. `key` says what is loaded: when it changes, the old is
- * dropped. `everyMs` 0: read once, and on `refresh`.
+ * dropped. `everyMs`: the pause between two readings, or what says it of the last that was read, the same function each
+ * time; 0: read once, and on `refresh`.
  */
 export function useLive<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  everyMs: number = EVERY_MS,
+  everyMs: number | ((data: T | undefined) => number) = EVERY_MS,
 ): Live<T> {
   const [state, setState] = useState<State<T>>({ key, data: undefined, failure: undefined, at: undefined });
   const latest = useRef(load);
@@ -43,7 +44,9 @@ export function useLive<T>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     let running = false;
     let again = false;
-    let pause = everyMs;
+    const pauseAfter = (data: T | undefined) => (typeof everyMs === "function" ? everyMs(data) : everyMs);
+    const repeats = pauseAfter(undefined) > 0;
+    let pause = pauseAfter(undefined);
     const read = async (): Promise<void> => {
       clearTimeout(timer);
       if (running) {
@@ -55,7 +58,7 @@ export function useLive<T>(
       try {
         const data = await latest.current(ended.signal);
         if (ended.signal.aborted) return;
-        pause = everyMs;
+        pause = pauseAfter(data);
         setState({ key, data, failure: undefined, at: Date.now() });
       } catch (error) {
         if (ended.signal.aborted) return;
@@ -68,11 +71,11 @@ export function useLive<T>(
         running = false;
       }
       if (again) await read();
-      else if (everyMs > 0 && !document.hidden) timer = setTimeout(read, pause);
+      else if (repeats && !document.hidden) timer = setTimeout(read, pause);
     };
     const onVisible = () => {
       if (document.hidden) clearTimeout(timer);
-      else if (everyMs > 0) void read();
+      else if (repeats) void read();
     };
     kick.current = () => void read();
     document.addEventListener("visibilitychange", onVisible);

@@ -26,9 +26,13 @@ const OPEN_MS = 2000;
 /** Pushes and retention go on after the end. */
 const ENDED_MS = 10_000;
 
+/** A task may be as large as a task may be, and one that has ended changes no more. */
+const pauseOf = (task: GetTaskResponse | undefined): number =>
+  task?.summary !== undefined && hasEnded(task.summary.state) ? ENDED_MS : OPEN_MS;
+
 export function TaskPage({ names }: { readonly names: readonly string[] }) {
   const [agent = "", id = ""] = names;
-  const live = useLive(`task ${agent} ${id}`, (signal) => tasks.getTask({ agent, id }, { signal }), OPEN_MS);
+  const live = useLive(`task ${agent} ${id}`, (signal) => tasks.getTask({ agent, id }, { signal }), pauseOf);
   const { data } = live;
   if (data?.summary === undefined) {
     return (
@@ -44,7 +48,7 @@ export function TaskPage({ names }: { readonly names: readonly string[] }) {
     );
   }
   const { summary } = data;
-  const everyMs = hasEnded(summary.state) ? ENDED_MS : OPEN_MS;
+  const everyMs = pauseOf(data);
   return (
     <Page
       title={summary.title || "Untitled task"}
