@@ -34,14 +34,13 @@ export function fitWidth(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** Without characters that could move the cursor or turn the reading direction; line ends, tabs and colours stay. */
+/** Without characters that could move the cursor, hide or colour what follows, or turn the reading direction. Line ends and tabs stay. */
 export function printable(text: string): string {
-  const styles: string[] = text.match(STYLES) ?? [];
-  const parts = text.split(STYLES).map((part) => part.replace(CONTROLS, "\ufffd"));
-  return parts.map((part, index) => part + (styles[index] ?? "")).join("");
+  // A line end of two characters is one line end, and nothing that goes back over the line.
+  return text.replaceAll("\r\n", "\n").replace(CONTROLS, "\ufffd");
 }
 
-/** The same on one line, and without colours. */
+/** The same on one line. */
 export function printableLine(text: string): string {
   return text.replace(/[\r\n\t]+/g, " ").replace(CONTROLS, "\ufffd");
 }

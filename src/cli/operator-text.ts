@@ -4,6 +4,7 @@ import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { InvalidArgumentError } from "commander";
 import type { GetTaskResponse, TaskSummary } from "../../gen/baton/admin/v1/task_pb.js";
 import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { printableLine } from "./display-width.ts";
 import { timeText } from "./push-text.ts";
 import { stateOfWord, stateWord } from "./task-text.ts";
 
@@ -100,5 +101,6 @@ export function factsText({ summary, work, pushConfigs, removedAt }: GetTaskResp
   if (pushConfigs > 0) facts.push(["push configs", String(pushConfigs)]);
   facts.push(["kept until", whenText(removedAt)]);
   const shown = facts.filter(([, value]) => value !== "");
-  return shown.map(([name, value]) => `${name.padEnd(13)} ${value}`).join("\n");
+  // A title of several lines would read like facts of ours.
+  return shown.map(([name, value]) => `${name.padEnd(13)} ${printableLine(value)}`).join("\n");
 }

@@ -3,6 +3,7 @@
  * records takes its form from here: `--output json` is one document on one line, and one line a value where values come
  * as a stream (NDJSON); `--output table`, the default, is for people.
  */
+import { randomBytes } from "node:crypto";
 import { styleText } from "node:util";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
@@ -39,9 +40,17 @@ export function note(text: string): void {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colour, where standard output is a terminal and NO_COLOR does not forbid it. */
+/** Marks the colours that are ours in a text that strangers wrote into: nobody else can know it. */
+const OURS = `\u001b${randomBytes(8).toString("hex")}`;
+const OUR_STYLES = new RegExp(`${OURS}(\\[[\\d;]*m)`);
+
+/** Colour for a text that goes to {@link printResult}, where standard output is a terminal and NO_COLOR does not forbid it. */
 export function styled(style: Style, text: string): string {
-  return styleText(style, text, { stream: process.stdout, validateStream: true });
+  const [before = "", after = ""] = styleText(style, "\n", {
+    stream: process.stdout,
+    validateStream: true,
+  }).split("\n");
+  return before.replaceAll("\u001b", OURS) + text + after.replaceAll("\u001b", OURS);
 }
 
 /**
@@ -68,7 +77,10 @@ export function table(rows: readonly (readonly string[])[]): string {
   return lines.map((line, index) => (index === 0 ? styled("bold", line) : line)).join("\n");
 }
 
-/** What strangers wrote may be in it, and must not move the cursor of whoever reads it. */
+/** What strangers wrote may be in it, and must neither move the cursor of whoever reads it nor hide anything. */
 function onTerminal(text: string): string {
-  return process.stdout.isTTY ? printable(text) : text;
+  const clean = process.stdout.isTTY ? printable : (part: string) => part;
+  // Every second part is a style of ours.
+  const parts = text.split(OUR_STYLES);
+  return parts.map((part, index) => (index % 2 === 0 ? clean(part) : `\u001b${part}`)).join("");
 }

@@ -10,6 +10,7 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../domain/todo.ts";
+import { printableLine } from "./display-width.ts";
 import { EXIT, type ExitCode } from "./exit.ts";
 
 /** Such as `input-required`. */
@@ -31,7 +32,9 @@ export function partText(part: Part): string {
   const { content } = part;
   if (content.case === "text" || content.case === "url") return content.value;
   if (content.case === "data") return JSON.stringify(toJson(ValueSchema, content.value));
-  return `(${part.filename || "file"}, ${content.value?.length ?? 0} bytes${part.mediaType ? `, ${part.mediaType}` : ""})`;
+  const { filename, mediaType } = part;
+  const kind = mediaType ? `, ${printableLine(mediaType)}` : "";
+  return `(${printableLine(filename || "file")}, ${content.value?.length ?? 0} bytes${kind})`;
 }
 
 export function messageText(message: Message | undefined): string {
@@ -39,7 +42,7 @@ export function messageText(message: Message | undefined): string {
 }
 
 function artifactText(artifact: Artifact): string {
-  return `[${artifact.name || artifact.artifactId}] ${artifact.parts.map(partText).join("")}`;
+  return `[${printableLine(artifact.name || artifact.artifactId)}] ${artifact.parts.map(partText).join("")}`;
 }
 
 /** A whole task, for people. */
