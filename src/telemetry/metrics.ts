@@ -121,6 +121,23 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
 /** The text format, of one process or of several that are one gateway: each metric says how it adds up. */
 export async function printMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-  const own = AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot.own]));
+  const own = registryOf(snapshots);
   return (await own.metrics()) + printFamilies(mergeFamilies(snapshots.map(({ extra }) => extra)));
+}
+
+/** Several snapshots as one. */
+export async function addSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
+  const own = await registryOf(snapshots).getMetricsAsJSON();
+  return { own, extra: mergeFamilies(snapshots.map(({ extra }) => extra)) };
+}
+
+/** The part of a snapshot that only grows: what is left of a process that has ended. */
+export function countsOf({ own, extra }: MetricsSnapshot): MetricsSnapshot {
+  // prom-client declares a numbered enum, and says words.
+  const grows = (type: unknown) => type === "counter" || type === "histogram";
+  return { own: own.filter(({ type }) => grows(type)), extra: extra.filter(({ type }) => grows(type)) };
+}
+
+function registryOf(snapshots: readonly MetricsSnapshot[]) {
+  return AggregatorRegistry.aggregate(snapshots.map(({ own }) => [...own]));
 }

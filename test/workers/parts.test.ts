@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Restarts } from "../../src/server/workers/restarts.ts";
 import { Surveys } from "../../src/server/workers/survey.ts";
+import { Totals } from "../../src/server/workers/totals.ts";
 import { mergeFamilies, type Sample } from "../../src/telemetry/exposition.ts";
 import { logOfWorker } from "../../src/telemetry/log.ts";
 import { createMetrics, printMetrics } from "../../src/telemetry/metrics.ts";
@@ -79,6 +80,47 @@ describe("metrics of several processes", () => {
     const text = await printMetrics([await counting(2), await counting(3)]);
     expect(text).toMatch(/^rpc_server_call_duration_seconds_count\{.*GetTask.*\} 5$/m);
     expect(text.match(/^baton_build_info\{.*\} 1$/gm)).toHaveLength(1);
+  });
+});
+
+describe("totals of workers", () => {
+  const told = (sent: number, open: number) => ({
+    own: [],
+    extra: [
+      { name: "sent", help: "sent", type: "counter" as const, samples: [{ value: sent }] },
+      { name: "open", help: "open", type: "gauge" as const, samples: [{ value: open }] },
+    ],
+  });
+
+  it("keep what a worker counted when it ends, and forget what it held", async () => {
+    const totals = new Totals();
+    const line = async (name: string) =>
+      (await printMetrics(totals.all())).match(new RegExp(`^${name} (\\d+)$`, "m"))?.[1];
+    totals.told(0, told(10, 1));
+    totals.told(1, told(20, 2));
+    expect([await line("sent"), await line("open")]).toEqual(["30", "3"]);
+    for (let life = 0; life < 3; life += 1) {
+      const adding = totals.ended(0);
+      expect(await line("sent"), "at no time it falls").toBe(String(30 + 10 * life));
+      await adding;
+      expect([await line("sent"), await line("open")]).toEqual([String(30 + 10 * life), "2"]);
+      totals.told(0, told(10, 1));
+    }
+    expect(totals.all(), "of any number that ended, one snapshot").toHaveLength(3);
+  });
+
+  it("keep what prom-client counted, too", async () => {
+    const totals = new Totals();
+    for (let life = 1; life <= 3; life += 1) {
+      const metrics = createMetrics({ version: "1.2.3", extra: async () => [], onError: () => {} });
+      metrics.observeSweep({ agent: "a", changed: 5, ms: 1, failed: false });
+      totals.told(0, await metrics.snapshot());
+      await totals.ended(0);
+      const text = await printMetrics(totals.all());
+      expect(text).toContain(`baton_sweep_changes_total{agent="a"} ${5 * life}\n`);
+      expect(text).toContain(`baton_sweep_duration_seconds_count ${life}\n`);
+      expect(text).not.toContain("nodejs_heap_size_used_bytes");
+    }
   });
 });
 

@@ -151,11 +151,13 @@ describe("baton serve --workers with --roles", { timeout: 120_000 }, () => {
     await expect.poll(() => host.streams.size, PATIENT).toBe(RUNS);
     expect(await metric(front, "baton_openwop_runs_followed")).toBe(0);
     // Those of a worker that dies are followed by the other when the lease is over.
+    const relayed = await metric(back, "baton_push_relayed_total");
     await killWorkerOf(back.child.pid);
     await expect.poll(() => status(back), { ...PATIENT, interval: 5 }).toBe(503);
     expect(await status(front), "the other set is not touched").toBe(200);
     await expect.poll(() => host.streams.size, PATIENT).toBe(RUNS);
     await expect.poll(() => status(back), PATIENT).toBe(200);
+    expect(await metric(back, "baton_push_relayed_total"), "counted by the dead, too").toBe(relayed);
     await expect.poll(() => metric(back, "baton_openwop_runs_followed"), PATIENT).toBe(RUNS);
     for (const run of host.state.engine.runs.values()) host.state.engine.advance(run);
     for (const { id } of tasks) await client.until(id, "TASK_STATE_COMPLETED", PATIENT.timeout);

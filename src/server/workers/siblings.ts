@@ -79,7 +79,7 @@ export class Siblings {
     );
   }
 
-  /** What each worker that answers has counted. */
+  /** What the workers have counted, those that have ended among them; to be added up. */
   async metrics(): Promise<NonNullable<WorkerAnswers["metrics"]>[]> {
     const answers = await this.#survey("metrics");
     return answers.flatMap(({ value }) => (value === null ? [] : [value]));

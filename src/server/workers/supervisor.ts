@@ -22,6 +22,7 @@ import {
 } from "./messages.ts";
 import { Restarts } from "./restarts.ts";
 import { Surveys } from "./survey.ts";
+import { Totals } from "./totals.ts";
 
 export interface SupervisorOptions {
   readonly config: Config;
@@ -85,6 +86,7 @@ class Pool {
   readonly #log: SupervisorOptions["log"];
   readonly #restarts = new Restarts();
   readonly #surveys = new Surveys();
+  readonly #totals = new Totals();
   readonly #giveUp: (reason: string) => void;
   /** How long a worker serves on after it was told to stop. */
   readonly #delayMs: number;
@@ -153,11 +155,17 @@ class Pool {
         const { kind: _, ...addresses } = message;
         started.resolve(addresses);
       } else if (message.kind === "failed") started.reject(new Error(message.message));
-      else if (message.kind === "answer") this.#surveys.take(message.id, message.value);
-      else void this.#survey(worker, message);
+      else if (message.kind === "answer") {
+        const { id, value } = message;
+        if (value !== null && "own" in value) this.#totals.told(place, value);
+        this.#surveys.take(id, value);
+      } else void this.#survey(worker, message);
     });
     worker.once("exit", (code, signal) => {
       this.#places[place] = undefined;
+      this.#totals
+        .ended(place)
+        .catch((error: unknown) => this.#log.error({ err: error }, "metrics of ended workers do not add up"));
       started.reject(new Error(`worker ${place + 1} ended before it served (${signal ?? `code ${code}`})`));
       if (!this.#stopping) this.#died(place, served, performance.now() - begun, signal ?? `code ${code}`);
     });
@@ -187,7 +195,12 @@ class Pool {
     const asked = this.#places.map((worker) =>
       worker === undefined ? undefined : { send: (message: ToWorker) => send(worker, message) },
     );
-    send(asker, { kind: "survey", id, answers: await this.#surveys.ask(question, asked) });
+    const answers = await this.#surveys.ask(question, asked);
+    if (question === "metrics") {
+      // Not the answers alone: what ended workers counted, and those told before that did not answer in time.
+      const totals = this.#totals.all().map((value) => ({ worker: 0, value }));
+      send(asker, { kind: "survey", id, answers: totals });
+    } else send(asker, { kind: "survey", id, answers });
   }
 }
 
