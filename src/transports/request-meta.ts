@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { BatonError } from "../domain/errors.ts";
 import type { ProtocolVersion, RequestMeta, TransportName } from "../service/call.ts";
 import { clientAddress } from "./forwarded.ts";
 import type { HttpRequest, HttpResponse } from "./http-handler.ts";
@@ -67,11 +68,14 @@ class NodeRequestMeta implements RequestMeta {
   }
 }
 
+/** Made once: without a reason each abort makes a DOMException, stack and all. */
+const GONE = new BatonError("Canceled", "the client went away");
+
 function signalOf(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
   // Not by `finish`: over HTTP/2 that is emitted for a stream that was reset, too.
   const closed = (): void => {
-    if (!response.writableEnded) controller.abort();
+    if (!response.writableEnded) controller.abort(GONE);
   };
   if (isGone(response)) closed();
   else response.once("close", closed);

@@ -163,7 +163,10 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
         ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
         claimant: cleanClaimant(request.claimant),
         waitMs: wait,
-        signal: open?.signal ?? call.signal,
+        // Looked up only by a claim that waits; making one costs.
+        get signal() {
+          return open?.signal ?? call.signal;
+        },
         ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
       }).finally(() => open?.release());
       if (result.kind === "empty") return create(ClaimResponseSchema, {});

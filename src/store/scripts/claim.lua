@@ -36,9 +36,10 @@ end
 
 settle_queue(A.queue, 'lease_expired', 50)
 local ready = queue_key(A.queue, 'ready')
-local from = 0
+-- Nearly always the first is the one; only where it is not are more looked at.
+local from, size = 0, 1
 while true do
-  local ids = redis.call('ZRANGE', ready, from, from + 49)
+  local ids = redis.call('ZRANGE', ready, from, from + size - 1)
   if #ids == 0 then break end
   for _, id in ipairs(ids) do
     local t = load(id)
@@ -49,6 +50,7 @@ while true do
       redis.call('ZREM', ready, id)
     end
   end
+  size = 50
 end
 note_worker(A.queue, A.worker, A.claimant)
 local soonest = ''

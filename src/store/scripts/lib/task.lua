@@ -110,11 +110,12 @@ local function status_time(t, scopes)
 end
 
 local function reindex(t, scopes, state, at)
-  if t.a2a ~= nil and tonumber(t.a2a) ~= state then redis.call('ZREM', state_key(t.a2a), t.id) end
+  local moves = t.a2a ~= nil and tonumber(t.a2a) ~= state
+  if moves then redis.call('ZREM', state_key(t.a2a), t.id) end
   redis.call('ZADD', state_key(state), at, t.id)
   for _, scope in ipairs(scopes) do
-    if t.at ~= nil then
-      remember_place(scope, t, at)
+    if t.at ~= nil then remember_place(scope, t, at) end
+    if moves then
       local _, by_state, _, by_both = index_keys(scope, t.ctx, t.a2a)
       redis.call('ZREM', by_state, t.id)
       redis.call('ZREM', by_both, t.id)

@@ -15,9 +15,17 @@ local function enqueue(t)
   redis.call('SPUBLISH', queue_key(t.queue, 'bell'), cjson.encode({ id = t.id, title = t.title, at = not_before }))
 end
 
+-- Where a todo stands in its queue, by its state; a pending one that is not there yet is delayed.
+local STANDS = {
+  pending = 'ready', claimed = 'leased', ['input-required'] = 'waiting', ['auth-required'] = 'waiting', failed = 'dead',
+}
+
+-- Takes the todo out of where it stands. To be called while its state is still that of the place.
 local function dequeue(t)
-  for _, part in ipairs({ 'ready', 'delayed', 'leased', 'waiting', 'dead' }) do
-    redis.call('ZREM', queue_key(t.queue, part), t.id)
+  local part = STANDS[t.state]
+  if not part then return end
+  if redis.call('ZREM', queue_key(t.queue, part), t.id) == 0 and t.state == 'pending' then
+    redis.call('ZREM', queue_key(t.queue, 'delayed'), t.id)
   end
 end
 
@@ -27,10 +35,10 @@ local function open_attempt(t, claimant, keep)
   put(t, 'aseq', seq)
   put(t, 'aopen', 1)
   local key = attempts_key(t.id)
-  redis.call('RPUSH', key, cjson.encode({
+  local kept = redis.call('RPUSH', key, cjson.encode({
     seq = seq, attempt = tonumber(t.attempt), claimant = claimant, claimedAt = now,
   }))
-  local surplus = redis.call('LLEN', key) - keep
+  local surplus = kept - keep
   if surplus > 0 then
     redis.call('LPOP', key, surplus)
     put(t, 'apruned', (tonumber(t.apruned) or 0) + surplus)
@@ -112,7 +120,7 @@ local function step(t, event, actor, message)
   if TERMINAL[state] then
     redis.call('ZADD', P .. 'terminal', now, t.id)
     release_dedup(t)
-  else
+  elseif TERMINAL[TASK_STATE[from]] then
     redis.call('ZREM', P .. 'terminal', t.id)
   end
   audit(t, event, actor, from)
@@ -179,6 +187,7 @@ end
 
 -- The newest closed attempts, newest first, as JSON texts.
 local function closed_attempts(t, limit)
+  if not t.aseq then return {} end
   local texts = redis.call('LRANGE', attempts_key(t.id), -(limit + 1), -1)
   local out = {}
   for i = #texts, 1, -1 do
