@@ -7,9 +7,10 @@ export class InFlight {
     return this.#open.size;
   }
 
-  add(response: { once(event: "close", listener: () => void): unknown }): void {
+  add(response: { on(event: "close", listener: () => void): unknown }): void {
     this.#open.add(response);
-    response.once("close", () => {
+    // Closed once; `once` would make more objects than the listener is.
+    response.on("close", () => {
       this.#open.delete(response);
       if (this.#open.size > 0) return;
       const waiting = this.#idle;

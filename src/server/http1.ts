@@ -40,16 +40,18 @@ export function createHttp1(
     requireHostHeader: false,
   });
 
+  function closed(this: ServerResponse): void {
+    unanswered.delete(this);
+    // A stream that said before the drain that its connection stays: the end comes with its last bytes, before the
+    // client can choose the connection for its next request.
+    if (draining) this.req.socket.end();
+  }
+
   const hint = `timeout=${Math.max(1, Math.floor(limits.keepAliveHintMs / 1000))}`;
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     current.set(request.socket, response);
     unanswered.add(response);
-    response.once("close", () => {
-      unanswered.delete(response);
-      // A stream that said before the drain that its connection stays: the end comes with its last bytes, before the
-      // client can choose the connection for its next request.
-      if (draining) request.socket.end();
-    });
+    response.on("close", closed);
     if (retiring) response.shouldKeepAlive = false;
     else if (limits.keepAliveHintMs > 0) response.setHeader("keep-alive", hint);
     onRequest(request, response);

@@ -103,6 +103,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
   const sockets = new Set<Socket>();
   const undecided = new Set<Socket>();
+  function forget(this: Socket): void {
+    sockets.delete(this);
+    undecided.delete(this);
+  }
   const hand = (socket: Socket | TLSSocket, protocol: "h1" | "h2"): void => {
     if (protocol === "h2") {
       http2.accept(socket);
@@ -121,11 +125,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   server.maxConnections = limits.maxConnections;
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.on("close", forget);
     socket.on("error", ignore);
     if (options.tls !== undefined) return;
     undecided.add(socket);
-    socket.once("close", () => undecided.delete(socket));
     sniff(socket, limits.sniffTimeoutMs, (protocol) => {
       undecided.delete(socket);
       hand(socket, protocol);

@@ -24,6 +24,7 @@ import type { StreamSlots } from "../store/stream-slots.ts";
 import type { Subscription, TaskFeed } from "../store/task-feed.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../store/tasks.ts";
 import type { AgentDirectory, ServedAgent } from "./agents.ts";
+import { BegunStream } from "./begun-stream.ts";
 import type { Call, Handlers } from "./call.ts";
 import { acceptedInputModes } from "./card.ts";
 import { awaitAnswer, type FollowOptions, followTask } from "./follow-task.ts";
@@ -46,6 +47,12 @@ export interface A2AServiceOptions {
   readonly maxWaitMs: number;
   readonly streamBuffer: number;
   readonly endOnInputRequired: boolean;
+}
+
+/** A registered stream with its slot. */
+interface StreamPlace {
+  readonly signal: AbortSignal;
+  release(): void;
 }
 
 /** Left between our answer and the caller's deadline, in milliseconds. */
@@ -127,35 +134,35 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
     return slot;
   }
 
-  /** Registers a stream and takes its slot; `release` gives both back. */
-  async function openStream(call: Call): Promise<{ readonly signal: AbortSignal; release(): void }> {
+  /** Registers a stream and takes its slot for what `work` begins; that gives both back where it ends. */
+  async function inPlace<T>(call: Call, work: (place: StreamPlace) => Promise<T>): Promise<T> {
     const open = streams.open(call);
-    try {
-      const slot = await takeSlot(call);
-      return {
-        signal: open.signal,
-        release() {
-          open.release();
-          slot.release();
-        },
-      };
-    } catch (error) {
+    let slot: { release(): void } | undefined;
+    const release = () => {
       open.release();
+      slot?.release();
+    };
+    try {
+      slot = await takeSlot(call);
+      return await work({ signal: open.signal, release });
+    } catch (error) {
+      release();
       throw error;
     }
   }
 
-  // The next two are functions of their own so that the generators which hand out their events, and live as long as the
-  // stream, do not keep the task as it was at its beginning.
-
-  async function begin(request: SendMessageRequest, call: Call, signal: AbortSignal) {
+  async function begin(request: SendMessageRequest, call: Call, { signal, release: onEnd }: StreamPlace) {
     const { snapshot, subscription } = await accept(request, call, true);
     if (subscription === undefined) throw new Error("a stream has no subscription");
-    const follow = { signal, endOnInputRequired: endsOnInputRequired(call) };
+    const follow = { signal, onEnd, endOnInputRequired: endsOnInputRequired(call) };
     return withPositions(followTask(subscription, snapshot, follow), call);
   }
 
-  async function attach(request: SubscribeToTaskRequest, call: Call, signal: AbortSignal) {
+  async function attach(
+    request: SubscribeToTaskRequest,
+    call: Call,
+    { signal, release: onEnd }: StreamPlace,
+  ) {
     const agent = agents.get(call.agent);
     const subscription = await feed.subscribe(agent.name, request.id, options.streamBuffer);
     try {
@@ -176,6 +183,7 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       }
       const follow: FollowOptions = {
         signal,
+        onEnd,
         endOnInputRequired: endsOnInputRequired(call),
         endAtPastInputRequired: call.version === "0.3",
         ...(resumption?.kind === "replay" ? { missed: resumption.missed } : {}),
@@ -205,15 +213,11 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       return create(SendMessageResponseSchema, { payload: { case: "task", value: task } });
     },
 
-    async *sendStreamingMessage(request, call) {
-      requireStreaming(call);
-      const open = await openStream(call);
-      try {
-        yield* await begin(request, call, open.signal);
-      } finally {
-        open.release();
-      }
-    },
+    sendStreamingMessage: (request, call) =>
+      new BegunStream(() => {
+        requireStreaming(call);
+        return inPlace(call, (place) => begin(request, call, place));
+      }),
 
     async getTask(request, call) {
       checkTaskId(request.id);
@@ -244,16 +248,12 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       return snapshot.task;
     },
 
-    async *subscribeToTask(request, call) {
-      requireStreaming(call);
-      checkTaskId(request.id);
-      const open = await openStream(call);
-      try {
-        yield* await attach(request, call, open.signal);
-      } finally {
-        open.release();
-      }
-    },
+    subscribeToTask: (request, call) =>
+      new BegunStream(() => {
+        requireStreaming(call);
+        checkTaskId(request.id);
+        return inPlace(call, (place) => attach(request, call, place));
+      }),
 
     createTaskPushNotificationConfig: options.push.createTaskPushNotificationConfig,
     getTaskPushNotificationConfig: options.push.getTaskPushNotificationConfig,

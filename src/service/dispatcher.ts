@@ -215,9 +215,8 @@ export class Dispatcher {
       observed?.prepared(call);
       const handler = this.#handler(method) as StreamHandler<M>;
       const produced = handler(request, call)[Symbol.asyncIterator]();
-      const iterator = observed?.watch(produced) ?? produced;
-      const first = await iterator.next();
-      const items = new StartedStream(first, iterator, meta.signal);
+      const first = await (observed?.next(produced) ?? produced.next());
+      const items = new StartedStream(first, produced, meta.signal, observed);
       return { items, headers: call.responseHeaders, trailers: () => items.trailers() };
     } catch (thrown) {
       const error = BatonError.from(thrown);

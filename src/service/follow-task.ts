@@ -41,6 +41,8 @@ export interface FollowOptions {
   readonly endOnInputRequired: boolean;
   /** Begin with these events, which lead up to the snapshot, in its stead. */
   readonly missed?: AsyncIterable<LogEvent>;
+  /** Called once, on every way out. */
+  readonly onEnd?: () => void;
   /** End at a missed INPUT_REQUIRED too that has been answered since: a 0.3 event says that it is the last (A2A-163). */
   readonly endAtPastInputRequired?: boolean;
 }
@@ -54,61 +56,138 @@ export function followTask(
   subscription: Subscription,
   snapshot: TaskSnapshot,
   options: FollowOptions,
-): AsyncGenerator<StreamItem<StreamResponse>> {
-  return follow(subscription, { snapshot }, options);
+): AsyncIterableIterator<Item> {
+  return new TaskStream(subscription, snapshot, options);
 }
 
-/** A generator keeps what it was called with for as long as it lasts; a task can be large, so it is taken out of here. */
-interface Opening {
-  snapshot?: TaskSnapshot;
-}
+type Item = StreamItem<StreamResponse>;
 
-function openingItem(opening: Opening): StreamItem<StreamResponse> {
-  const { snapshot } = opening;
-  if (snapshot === undefined) throw new Error("a stream begins once");
-  delete opening.snapshot;
-  const payload = { case: "task", value: snapshot.task } as const;
-  return { id: String(snapshot.seq), message: create(StreamResponseSchema, { payload }) };
-}
+const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
-async function* follow(
-  subscription: Subscription,
-  opening: Opening,
-  options: FollowOptions,
-): AsyncGenerator<StreamItem<StreamResponse>> {
-  const begun = opening.snapshot?.seq ?? 0;
-  const ended = opening.snapshot !== undefined && isTerminal(opening.snapshot.state);
-  const { signal, missed } = options;
-  const forget = whenAborted(signal, () => subscription.close());
-  try {
-    subscription.startAt(begun);
-    if (missed === undefined) {
-      yield openingItem(opening);
-      if (ended) return;
-    } else {
-      delete opening.snapshot;
-      for await (const event of missed) {
-        if (signal.aborted) throw interruption(subscription, signal);
-        yield { id: String(event.seq), message: event.message };
-        const past = event.seq < begun && options.endAtPastInputRequired !== true;
-        if (isLast(event, options.endOnInputRequired && !past)) return;
+/** No generator: one is held for every stream, and it would hold what it was called with, such as a large task. */
+class TaskStream implements AsyncIterableIterator<Item> {
+  readonly #subscription: Subscription;
+  readonly #signal: AbortSignal;
+  readonly #endOnInputRequired: boolean;
+  readonly #endAtPast: boolean;
+  readonly #onEnd: (() => void) | undefined;
+  /** Where the snapshot stands in the log. */
+  readonly #begun: number;
+  #snapshot: TaskSnapshot | undefined;
+  #missed: AsyncIterator<LogEvent> | undefined;
+  #reader: { resolve(result: IteratorResult<Item>): void; reject(reason: BatonError): void } | undefined;
+  #over = false;
+  readonly #wake = () => this.#serve();
+
+  constructor(subscription: Subscription, snapshot: TaskSnapshot, options: FollowOptions) {
+    this.#subscription = subscription;
+    this.#signal = options.signal;
+    this.#endOnInputRequired = options.endOnInputRequired;
+    this.#endAtPast = options.endAtPastInputRequired === true;
+    this.#onEnd = options.onEnd;
+    this.#begun = snapshot.seq;
+    this.#snapshot = snapshot;
+    this.#missed = options.missed?.[Symbol.asyncIterator]();
+    subscription.startAt(snapshot.seq);
+    if (this.#signal.aborted) subscription.close();
+    else this.#signal.addEventListener("abort", this, { once: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The signal has aborted. */
+  handleEvent(): void {
+    this.#subscription.close();
+  }
+
+  next(): Promise<IteratorResult<Item>> {
+    if (this.#over) return Promise.resolve(OVER);
+    if (this.#missed !== undefined) return this.#replay(this.#missed);
+    const snapshot = this.#snapshot;
+    if (snapshot !== undefined) return Promise.resolve(this.#open(snapshot));
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+      this.#serve();
+    });
+  }
+
+  async return(): Promise<IteratorResult<Item>> {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    this.#end();
+    reader?.resolve(OVER);
+    return OVER;
+  }
+
+  #open(snapshot: TaskSnapshot): IteratorResult<Item> {
+    this.#snapshot = undefined;
+    const payload = { case: "task", value: snapshot.task } as const;
+    if (isTerminal(snapshot.state)) this.#end();
+    return { done: false, value: itemOf(snapshot.seq, create(StreamResponseSchema, { payload })) };
+  }
+
+  async #replay(missed: AsyncIterator<LogEvent>): Promise<IteratorResult<Item>> {
+    try {
+      const next = await missed.next();
+      if (this.#over) return OVER;
+      if (next.done === true) {
+        this.#missed = undefined;
+        this.#snapshot = undefined;
+        return await this.next();
       }
+      if (this.#signal.aborted) throw interruption(this.#subscription, this.#signal);
+      const { seq, message } = next.value;
+      const past = seq < this.#begun && !this.#endAtPast;
+      if (isLast(message, this.#endOnInputRequired && !past)) this.#end();
+      return { done: false, value: itemOf(seq, message) };
+    } catch (error) {
+      this.#end();
+      throw error;
     }
-    for await (const notice of subscription) {
-      if (signal.aborted) break;
+  }
+
+  /** Gives the reader what there is for it, or waits for that. */
+  #serve(): void {
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    for (let notice = this.#subscription.take(); notice !== undefined; notice = this.#subscription.take()) {
+      if (this.#signal.aborted) break;
       if (notice.kind !== "event") continue;
-      const { event } = notice;
-      yield { id: String(event.seq), message: event.message };
-      if (isLast(event, options.endOnInputRequired)) return;
+      const { seq, message } = notice.event;
+      this.#reader = undefined;
+      if (isLast(message, this.#endOnInputRequired)) this.#end();
+      reader.resolve({ done: false, value: itemOf(seq, message) });
+      return;
     }
-    throw interruption(subscription, signal);
-  } finally {
-    forget();
-    subscription.close();
+    if (this.#subscription.ended === undefined) {
+      this.#subscription.wait(this.#wake);
+      return;
+    }
+    this.#reader = undefined;
+    const error = interruption(this.#subscription, this.#signal);
+    this.#end();
+    reader.reject(error);
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#snapshot = undefined;
+    this.#missed?.return?.().catch(() => {});
+    this.#missed = undefined;
+    this.#signal.removeEventListener("abort", this);
+    this.#subscription.close();
+    this.#onEnd?.();
   }
 }
 
-function isLast({ message }: LogEvent, endOnInputRequired: boolean): boolean {
+function itemOf(seq: number, message: StreamResponse): Item {
+  return { id: String(seq), message };
+}
+
+function isLast(message: StreamResponse, endOnInputRequired: boolean): boolean {
   const state = stateOf(message);
   if (state === undefined) return false;
   return isTerminal(state) || (endOnInputRequired && state === TaskState.INPUT_REQUIRED);

@@ -1,5 +1,4 @@
 import type { Caller } from "../domain/caller.ts";
-import { BatonError } from "../domain/errors.ts";
 import { type TraceContext, traceContextOf, traceIdOf } from "../domain/trace-context.ts";
 import type { CallObserver, Outcome } from "../telemetry/calls.ts";
 import { runInSpan } from "../telemetry/tracing/active.ts";
@@ -74,27 +73,14 @@ export class ObservedCall {
     });
   }
 
-  /** The same stream; its end, its error or its reader's leaving is the end of the call. */
-  watch<T>(producer: AsyncIterator<T>): AsyncIterator<T> {
-    const { span } = this;
-    // A generator goes on for whoever asks it for more: between two items that may be anybody.
-    const next = span === undefined ? () => producer.next() : () => runInSpan(span, () => producer.next());
-    return {
-      next: async () => {
-        try {
-          const result = await next();
-          if (result.done === true) this.end(this.#meta.signal.aborted ? "Canceled" : "ok");
-          return result;
-        } catch (thrown) {
-          this.end(BatonError.from(thrown).kind);
-          throw thrown;
-        }
-      },
-      return: async () => {
-        this.end(this.#meta.signal.aborted ? "Canceled" : "ok");
-        return (await producer.return?.()) ?? { done: true, value: undefined };
-      },
-    };
+  /** The next item of a stream of this call, in its span: between two items a generator goes on for anybody who asks. */
+  next<T>(producer: AsyncIterator<T>): Promise<IteratorResult<T>> {
+    return this.span === undefined ? producer.next() : runInSpan(this.span, () => producer.next());
+  }
+
+  /** A stream has ended by itself, or its reader has left: that is the end of the call. */
+  endStream(): void {
+    this.end(this.#meta.signal.aborted ? "Canceled" : "ok");
   }
 }
 

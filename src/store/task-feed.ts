@@ -78,20 +78,21 @@ export class TaskFeed {
     const channel = taskChannel(agent, taskId);
     let hub = this.#hubs.get(channel);
     if (hub === undefined) {
-      hub = new Hub(channel, this.#redis, (error) => this.#options.onError?.(error));
+      const made = new Hub(channel, this.#redis, {
+        onError: (error) => this.#options.onError?.(error),
+        onEmpty: () => {
+          if (this.#hubs.get(channel) !== made) return;
+          this.#hubs.delete(channel);
+          made.close();
+        },
+      });
+      hub = made;
       this.#hubs.set(channel, hub);
     }
-    const owner = hub;
-    const subscription = new Subscription(limit, () => {
-      owner.remove(subscription);
-      if (owner.size === 0 && this.#hubs.get(channel) === owner) {
-        this.#hubs.delete(channel);
-        owner.close();
-      }
-    });
-    owner.add(subscription);
+    const subscription = new Subscription(limit, hub);
+    hub.add(subscription);
     try {
-      await owner.ready;
+      await hub.ready;
     } catch (error) {
       subscription.close();
       throw error;
@@ -156,41 +157,43 @@ function eventOf(entry: Reply): LogEvent {
   return new LogEvent(Number.parseInt(String(id), 10), bytes);
 }
 
+interface HubEvents {
+  onError(error: unknown): void;
+  /** The last subscription has gone. */
+  onEmpty(): void;
+}
+
 /** All subscriptions of one task in this process. */
-class Hub {
+class Hub implements SubscriptionOwner {
   readonly ready: Promise<void>;
   readonly #channel: string;
   readonly #redis: RedisConnection;
-  readonly #onError: (error: unknown) => void;
+  readonly #events: HubEvents;
   readonly #subscriptions = new Set<Subscription>();
   readonly #listener = (payload: Buffer) => this.#receive(payload);
   /** The log is being read; a gap found meanwhile asks for another round. */
   #filling = false;
   #again = false;
 
-  constructor(channel: string, redis: RedisConnection, onError: (error: unknown) => void) {
+  constructor(channel: string, redis: RedisConnection, events: HubEvents) {
     this.#channel = channel;
     this.#redis = redis;
-    this.#onError = onError;
+    this.#events = events;
     this.ready = redis.subscribe(channel, this.#listener);
-    this.ready.catch(onError);
-  }
-
-  get size(): number {
-    return this.#subscriptions.size;
+    this.ready.catch(events.onError);
   }
 
   add(subscription: Subscription): void {
     this.#subscriptions.add(subscription);
-    subscription.onGap = () => this.check();
   }
 
   remove(subscription: Subscription): void {
     this.#subscriptions.delete(subscription);
+    if (this.#subscriptions.size === 0) this.#events.onEmpty();
   }
 
   close(): void {
-    this.ready.then(() => this.#redis.unsubscribe(this.#channel, this.#listener)).catch(this.#onError);
+    this.ready.then(() => this.#redis.unsubscribe(this.#channel, this.#listener)).catch(this.#events.onError);
   }
 
   closeSubscriptions(): void {
@@ -212,7 +215,7 @@ class Hub {
       .then((events) => {
         for (const event of events) this.#deliver(event, true);
       })
-      .catch(this.#onError)
+      .catch(this.#events.onError)
       .finally(() => {
         this.#filling = false;
         if (this.#again) {
@@ -240,24 +243,33 @@ class Hub {
 
 const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
+/** Whom a subscription belongs to. */
+interface SubscriptionOwner {
+  remove(subscription: Subscription): void;
+  /** A subscription has found a gap: fill it from the log. */
+  check(): void;
+}
+
+const NO_EVENTS: readonly LogEvent[] = [];
+
 /**
  * One reader of a task log: an async iterable of notices in order, with a bounded buffer. A reader that falls behind
  * the bound is ended with `overflow`; single events are never dropped (A2A-95, SB-49).
  */
 export class Subscription implements AsyncIterable<FeedNotice> {
-  onGap: () => void = () => {};
   /** Why the iteration ended before its consumer wanted it to. */
   ended: "overflow" | "gap" | "closed" | undefined;
   readonly #limit: number;
-  readonly #release: () => void;
+  readonly #owner: SubscriptionOwner;
   readonly #queue: FeedNotice[] = [];
-  #early: LogEvent[] = [];
+  /** Published before {@link startAt}; undefined once that was called. */
+  #early: LogEvent[] | undefined = [];
   #position: number | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(limit: number, release: () => void) {
+  constructor(limit: number, owner: SubscriptionOwner) {
     this.#limit = limit;
-    this.#release = release;
+    this.#owner = owner;
   }
 
   /** The last event taken in; undefined before {@link startAt}. */
@@ -268,21 +280,21 @@ export class Subscription implements AsyncIterable<FeedNotice> {
   /** From now on, hand out the events after `seq`. Those published meanwhile are already here. */
   startAt(seq: number): void {
     this.#position = seq;
-    const early = this.#early;
-    this.#early = [];
+    const early = this.#early ?? NO_EVENTS;
+    this.#early = undefined;
     for (const event of early) this.offer(event, false);
   }
 
   offer(event: LogEvent, fromLog: boolean): void {
     if (this.ended !== undefined) return;
     if (this.#position === undefined) {
-      this.#early.push(event);
+      this.#early?.push(event);
       return;
     }
     if (event.seq <= this.#position) return;
     if (event.seq > this.#position + 1) {
       if (fromLog) this.#end("gap");
-      else this.onGap();
+      else this.#owner.check();
       return;
     }
     this.#position = event.seq;
@@ -296,26 +308,34 @@ export class Subscription implements AsyncIterable<FeedNotice> {
       return;
     }
     this.#queue.push(notice);
-    this.#wake?.();
+    this.#rouse();
   }
 
   close(): void {
     this.#end("closed");
   }
 
-  /** No generator: one is held for every stream, and woken for every event of it. One reader at a time. */
+  /** The next notice that is here. Undefined: none is, and where {@link ended} says so none will be. */
+  take(): FeedNotice | undefined {
+    return this.#queue.shift();
+  }
+
+  /** Calls `wake` once: with the next notice, or at the end. One reader at a time. */
+  wait(wake: () => void): void {
+    this.#wake = wake;
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<FeedNotice> {
     return {
       next: () => {
-        const notice = this.#queue.shift();
+        const notice = this.take();
         if (notice !== undefined) return Promise.resolve({ done: false, value: notice });
         if (this.ended !== undefined) return Promise.resolve(OVER);
         return new Promise((resolve) => {
-          this.#wake = () => {
-            this.#wake = undefined;
-            const next = this.#queue.shift();
+          this.wait(() => {
+            const next = this.take();
             resolve(next === undefined ? OVER : { done: false, value: next });
-          };
+          });
         });
       },
       return: () => {
@@ -325,11 +345,17 @@ export class Subscription implements AsyncIterable<FeedNotice> {
     };
   }
 
+  #rouse(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
   #end(reason: "overflow" | "gap" | "closed"): void {
     if (this.ended !== undefined) return;
     this.ended = reason;
-    this.#early = [];
-    this.#release();
-    this.#wake?.();
+    this.#early = undefined;
+    this.#owner.remove(this);
+    this.#rouse();
   }
 }

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { BatonError } from "../domain/errors.ts";
 import type { HttpRequest } from "./http-handler.ts";
 
@@ -28,45 +29,62 @@ function tooLarge(limit: number): BatonError {
   });
 }
 
+/** A body on its way in, on its request. The listeners are the same for all requests, and find it there. */
+interface Incoming {
+  readonly limit: number;
+  readonly chunks: Buffer[];
+  size: number;
+  resolve(bytes: Buffer): void;
+  reject(error: BatonError): void;
+}
+
+const INCOMING = Symbol("incoming body");
+
+/** By the union of requests no method can be called that is the same on both; this is what they have in common. */
+type Receiving = Readable & { [INCOMING]?: Incoming | undefined };
+
 /** By events and not by iteration: leaving an iteration early destroys the connection, and with it the answer. */
 function collect(request: HttpRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let settled = false;
-    const stop = (): void => {
-      settled = true;
-      request.off("data", onData);
-      request.off("end", onEnd);
-      request.off("error", onGone);
-      request.off("aborted", onGone);
-      request.off("close", onGone);
-    };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size <= limit) {
-        chunks.push(chunk);
-        return;
-      }
-      stop();
-      request.pause();
-      reject(tooLarge(limit));
-    };
-    const onEnd = (): void => {
-      // The listeners go with the request: taking them off one by one costs more than they do.
-      settled = true;
-      const [only] = chunks;
-      resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size));
-    };
-    const onGone = (): void => {
-      if (settled) return;
-      stop();
-      reject(new BatonError("Canceled", "the client went away"));
-    };
-    request.on("data", onData);
-    request.on("end", onEnd);
-    request.on("error", onGone);
-    request.on("aborted", onGone);
-    request.on("close", onGone);
+    const receiving: Receiving = request;
+    receiving[INCOMING] = { limit, chunks: [], size: 0, resolve, reject };
+    // They stay, and do nothing once the body is in: taking them off one by one costs more than they do.
+    receiving.on("data", onData);
+    receiving.on("end", onEnd);
+    receiving.on("error", onGone);
+    receiving.on("aborted", onGone);
+    receiving.on("close", onGone);
   });
+}
+
+/** The body that still comes in; with its last event nothing of it is kept, since a stream may go on for hours. */
+function finished(request: Receiving): Incoming | undefined {
+  const body = request[INCOMING];
+  request[INCOMING] = undefined;
+  return body;
+}
+
+function onData(this: Receiving, chunk: Buffer): void {
+  const body = this[INCOMING];
+  if (body === undefined) return;
+  body.size += chunk.length;
+  if (body.size <= body.limit) {
+    body.chunks.push(chunk);
+    return;
+  }
+  finished(this);
+  this.pause();
+  body.reject(tooLarge(body.limit));
+}
+
+function onEnd(this: Receiving): void {
+  const body = finished(this);
+  if (body === undefined) return;
+  const { chunks, size, resolve } = body;
+  const [only] = chunks;
+  resolve(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size));
+}
+
+function onGone(this: Receiving): void {
+  finished(this)?.reject(new BatonError("Canceled", "the client went away"));
 }

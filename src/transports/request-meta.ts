@@ -78,7 +78,7 @@ function signalOf(response: HttpResponse): AbortSignal {
     if (!response.writableEnded) controller.abort(GONE);
   };
   if (isGone(response)) closed();
-  else response.once("close", closed);
+  else response.on("close", closed);
   return controller.signal;
 }
 

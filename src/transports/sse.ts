@@ -49,40 +49,17 @@ function singleLine(text: string): string {
  * nothing for too long, the source is told to return; it is not awaited, since it may be waiting for work.
  *
  * `events` must not throw: errors of the source are events of its binding. A Buffer is an event in its wire form, which
- * other streams may be sent as well.
+ * other streams may be sent as well. Resolves when nothing more will be written.
  */
-export async function writeSse(
+export function writeSse(
   response: HttpResponse,
   headers: Iterable<readonly [string, string]>,
   events: AsyncIterable<SseEvent | Buffer>,
   options: SseOptions = DEFAULT_SSE,
 ): Promise<void> {
-  const iterator = events[Symbol.asyncIterator]();
-  if (response.destroyed || response.headersSent) {
-    abandon(iterator);
-    return;
-  }
-  const presence = new Presence(response);
-  begin(response, headers);
-  const keepAlive = startKeepAlive(response, options.keepAliveMs);
-  try {
-    for (;;) {
-      const next = await presence.orGone(iterator.next());
-      if (next === GONE) return;
-      if (next.done === true) break;
-      keepAlive.hold();
-      const frame = Buffer.isBuffer(next.value) ? next.value : encodeSse(next.value);
-      if (!write(response, frame) && !(await drained(response, presence, options.stallMs))) return;
-      keepAlive.touch();
-    }
-    response.end();
-  } catch {
-    // Only a fault of our own reaches this: an unfinished stream must not look like a finished one.
-    cut(response);
-  } finally {
-    keepAlive.stop();
-    iterator.return?.()?.catch(ignore);
-  }
+  return new Promise((resolve) => {
+    start(response, headers, events, options, resolve);
+  });
 }
 
 /**
@@ -93,12 +70,33 @@ export function startSse(
   response: HttpResponse,
   headers: Iterable<readonly [string, string]>,
   events: AsyncIterable<SseEvent | Buffer>,
-  options?: SseOptions,
+  options: SseOptions = DEFAULT_SSE,
 ): void {
-  writeSse(response, headers, events, options).catch(() => cut(response));
+  start(response, headers, events, options, ignore);
 }
 
-const GONE = Symbol("gone");
+function start(
+  response: HttpResponse,
+  headers: Iterable<readonly [string, string]>,
+  events: AsyncIterable<SseEvent | Buffer>,
+  options: SseOptions,
+  onEnd: () => void,
+): void {
+  const iterator = events[Symbol.asyncIterator]();
+  if (response.destroyed || response.headersSent) {
+    abandon(iterator);
+    onEnd();
+    return;
+  }
+  const writer = new SseWriter(response, iterator, options, onEnd);
+  try {
+    begin(response, headers);
+  } catch {
+    writer.break();
+    return;
+  }
+  writer.next();
+}
 
 function ignore(): void {}
 
@@ -143,43 +141,96 @@ function write(response: HttpResponse, frame: string | Buffer): boolean {
   return (response as { write(chunk: string | Buffer): boolean }).write(frame);
 }
 
-/**
- * Whether the client is still there. One listener for the whole stream: racing each event against one promise would keep
- * every race in memory until the stream ends.
- */
-class Presence {
-  #gone = false;
-  #notify: (() => void) | undefined;
+/** One stream on its way out. No async function: one is held for every stream, and woken for every event of it. */
+class SseWriter {
+  readonly #response: HttpResponse;
+  readonly #events: AsyncIterator<SseEvent | Buffer>;
+  readonly #stallMs: number;
+  readonly #onEnd: () => void;
+  readonly #keepAlive: Heartbeat;
+  /** Runs while the client has not taken the last event. */
+  #stall: NodeJS.Timeout | undefined;
+  #over = false;
+  readonly #take = (next: IteratorResult<SseEvent | Buffer>) => this.#taken(next);
+  /** Only a fault of our own reaches this: an unfinished stream must not look like a finished one. */
+  readonly #break = () => this.break();
 
-  constructor(response: HttpResponse) {
-    const leave = (): void => {
-      this.#gone = true;
-      this.#notify?.();
-    };
-    response.once("close", leave);
+  constructor(
+    response: HttpResponse,
+    events: AsyncIterator<SseEvent | Buffer>,
+    options: SseOptions,
+    onEnd: () => void,
+  ) {
+    this.#response = response;
+    this.#events = events;
+    this.#stallMs = options.stallMs;
+    this.#onEnd = onEnd;
+    this.#keepAlive = heartbeatsOf(options.keepAliveMs).start(() => this.#beat());
+    const leave = () => this.#end();
+    response.on("close", leave);
     response.on("error", leave);
   }
 
-  orGone<T>(promise: Promise<T>): Promise<T | typeof GONE> {
-    return new Promise((resolve, reject) => {
-      this.#notify = () => resolve(GONE);
-      if (this.#gone) resolve(GONE);
-      promise.then(resolve, reject);
+  next(): void {
+    this.#events.next().then(this.#take, this.#break);
+  }
+
+  break(): void {
+    if (this.#over) return;
+    cut(this.#response);
+    this.#end();
+  }
+
+  #taken(next: IteratorResult<SseEvent | Buffer>): void {
+    if (this.#over) return;
+    if (next.done === true) {
+      this.#response.end();
+      this.#end();
+      return;
+    }
+    this.#keepAlive.hold();
+    try {
+      const frame = Buffer.isBuffer(next.value) ? next.value : encodeSse(next.value);
+      if (!write(this.#response, frame)) {
+        this.#awaitDrain();
+        return;
+      }
+    } catch {
+      this.break();
+      return;
+    }
+    this.#keepAlive.touch();
+    this.next();
+  }
+
+  /** A client that stalls is cut off. */
+  #awaitDrain(): void {
+    this.#stall = setTimeout(this.#break, this.#stallMs);
+    this.#response.once("drain", () => {
+      if (this.#over) return;
+      clearTimeout(this.#stall);
+      this.#stall = undefined;
+      this.#keepAlive.touch();
+      this.next();
     });
   }
-}
 
-/** Whether the client took what was written; a client that stalls is cut off. */
-async function drained(response: HttpResponse, presence: Presence, stallMs: number): Promise<boolean> {
-  const waiting = Promise.withResolvers<"drain" | "stalled">();
-  const onDrain = (): void => waiting.resolve("drain");
-  const timer = setTimeout(() => waiting.resolve("stalled"), stallMs);
-  response.once("drain", onDrain);
-  const outcome = await presence.orGone(waiting.promise);
-  clearTimeout(timer);
-  response.off("drain", onDrain);
-  if (outcome === "stalled") cut(response);
-  return outcome === "drain";
+  /** A comment in times of silence. While an event waits for the client they would only pile up behind it. */
+  #beat(): void {
+    // A comment that fills the buffer is the last one until the client has read it.
+    if (write(this.#response, COMMENT)) return;
+    this.#keepAlive.hold();
+    this.#response.once("drain", () => this.#keepAlive.touch());
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#stall);
+    this.#keepAlive.stop();
+    this.#events.return?.()?.catch(ignore);
+    this.#onEnd();
+  }
 }
 
 /** Ends a stream so that its reader sees that it was cut (A2A-83). */
@@ -189,14 +240,3 @@ function cut(response: HttpResponse): void {
 }
 
 const COMMENT = Buffer.from(": keep-alive\n\n");
-
-/** Comments in times of silence. While an event waits for the client they would only pile up behind it. */
-function startKeepAlive(response: HttpResponse, ms: number): Heartbeat {
-  const beat = heartbeatsOf(ms).start(() => {
-    // A comment that fills the buffer is the last one until the client has read it.
-    if (write(response, COMMENT)) return;
-    beat.hold();
-    response.once("drain", () => beat.touch());
-  });
-  return beat;
-}

@@ -6,6 +6,7 @@ import type { ProtocolVersion, StreamItem } from "../../service/call.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { JSON_TYPE, requireJson } from "../content-type.ts";
+import { FramedEvents } from "../framed-events.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
@@ -126,25 +127,26 @@ class JsonRpcServer {
   }
 
   /** Each frame has the id of the request (A2A-137); an error is the last frame (A2A-140). */
-  async *#events(
+  #events(
     items: AsyncIterable<StreamItem<Message>>,
-    frame: Frame,
+    { id: requestId }: Frame,
     binding: JsonRpcBinding,
     request: Message,
     meta: HttpMeta,
-  ): AsyncGenerator<SseEvent | Buffer> {
+  ): AsyncIterable<SseEvent | Buffer> {
     const frames = this.#frames.get(binding);
+    const { onError } = this.#options;
     const print = (message: Message) => binding.printResult(message, request);
-    const wrap = (result: string) => resultEnvelope(frame.id, result);
-    try {
-      for await (const { message, id } of items) {
-        yield frames.frame(message, id, frame.id, print, wrap);
-      }
-    } catch (thrown) {
-      const error = publicError(thrown);
-      this.#options.onError?.(error, meta);
-      yield { data: errorEnvelope(frame.id, binding.printError(error)) };
-    }
+    const wrap = (result: string) => resultEnvelope(requestId, result);
+    return new FramedEvents(
+      items,
+      ({ message, id }) => frames.frame(message, id, requestId, print, wrap),
+      (thrown) => {
+        const error = publicError(thrown);
+        onError?.(error, meta);
+        return { data: errorEnvelope(requestId, binding.printError(error)) };
+      },
+    );
   }
 
   #refuse(

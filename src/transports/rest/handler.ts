@@ -6,6 +6,7 @@ import type { StreamItem } from "../../service/call.ts";
 import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { jsonTypeFor, requireJson } from "../content-type.ts";
+import { FramedEvents } from "../framed-events.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
@@ -136,23 +137,26 @@ class RestServer {
   }
 
   /** Bare events without an envelope (A2A-138); an error is the last one and says so by its name (A2A-140). */
-  async *#events(
+  #events(
     items: AsyncIterable<StreamItem<Message>>,
     binding: RestBinding,
     request: Message,
     meta: HttpMeta,
     caller: Caller,
-  ): AsyncGenerator<SseEvent | Buffer> {
+  ): AsyncIterable<SseEvent | Buffer> {
     const frames = this.#frames.get(binding);
+    const { onError, dispatcher } = this.#options;
     const print = (message: Message) => binding.printResult(message, request);
-    try {
-      for await (const { message, id } of items) yield frames.frame(message, id, "", print, bare);
-    } catch (thrown) {
-      const error = publicError(thrown);
-      this.#options.onError?.(error, meta);
-      const { body } = binding.printError(error, this.#options.dispatcher.errorTable(caller));
-      yield { event: "error", data: JSON.stringify(body) };
-    }
+    return new FramedEvents(
+      items,
+      ({ message, id }) => frames.frame(message, id, "", print, bare),
+      (thrown) => {
+        const error = publicError(thrown);
+        onError?.(error, meta);
+        const { body } = binding.printError(error, dispatcher.errorTable(caller));
+        return { event: "error", data: JSON.stringify(body) };
+      },
+    );
   }
 
   #refuse({ request, response, meta, caller }: Exchange, thrown: unknown, binding?: RestBinding): void {
