@@ -1,8 +1,7 @@
-import { createClient, RESP_TYPES } from "redis";
-import type { RedisConnection, RedisTarget, Reply } from "./connection.ts";
-import { Patience } from "./patience.ts";
-import { storeFault } from "./redis-faults.ts";
+import { RESP_TYPES } from "redis";
+import type { RedisConnection, RedisTarget } from "./connection.ts";
 import { connectRouted } from "./routed-connection.ts";
+import { connectSingle } from "./single-connection.ts";
 import { clusterTopology, sentinelTopology } from "./topology.ts";
 
 export interface ConnectOptions {
@@ -17,6 +16,11 @@ export interface ConnectOptions {
    * Unavailable and is never sent: its caller has long gone elsewhere. Default 15,000.
    */
   readonly patienceMs?: number;
+  /**
+   * One server: how long it may answer nothing at all while it is asked, in milliseconds. Then it is connected to anew.
+   * Sentinels and clusters say themselves when a server is gone. Default 15,000.
+   */
+  readonly stallMs?: number;
   /** Connection errors; the client keeps reconnecting with at most 1 s between tries. */
   onError?(error: unknown): void;
 }
@@ -25,15 +29,18 @@ export interface ConnectOptions {
 const TYPE_MAPPING = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 
 const PATIENCE_MS = 15_000;
-
-function reconnectStrategy(retries: number): number {
-  return Math.min(50 * 2 ** Math.min(retries, 5), 1000);
-}
+const STALL_MS = 15_000;
 
 /** Connects for commands and, on a connection of its own, for channels. */
 export async function connectRedis(options: ConnectOptions): Promise<RedisConnection> {
   const { target } = options;
-  if (target.kind === "single" || target.kind === "socket") return connectSingle(target, options);
+  if (target.kind === "single" || target.kind === "socket") {
+    return connectSingle(target, {
+      patienceMs: options.patienceMs ?? PATIENCE_MS,
+      stallMs: options.stallMs ?? STALL_MS,
+      onError: (error) => options.onError?.(error),
+    });
+  }
   const node = {
     ...(target.username === undefined ? {} : { username: target.username }),
     ...(target.password === undefined ? {} : { password: target.password }),
@@ -50,41 +57,4 @@ export async function connectRedis(options: ConnectOptions): Promise<RedisConnec
     replicas: options.replicas ?? { count: 0, timeoutMs: 1000 },
     onError: (error) => options.onError?.(error),
   });
-}
-
-async function connectSingle(
-  target: Extract<RedisTarget, { kind: "single" | "socket" }>,
-  options: ConnectOptions,
-): Promise<RedisConnection> {
-  const address = target.kind === "single" ? { url: target.url } : {};
-  const socket = target.kind === "socket" ? { path: target.path, tls: false as const } : {};
-  const base = { ...address, socket: { ...socket, reconnectStrategy } };
-  const commands = createClient({ ...base, RESP: 2, commandOptions: { typeMapping: TYPE_MAPPING } });
-  const channels = createClient(base);
-  const patience = new Patience(options.patienceMs ?? PATIENCE_MS);
-  const reconnects: (() => void)[] = [];
-  commands.on("error", (error) => options.onError?.(error));
-  channels.on("error", (error) => options.onError?.(error));
-  channels.on("ready", () => {
-    for (const callback of reconnects) callback();
-  });
-  await Promise.all([commands.connect(), channels.connect()]);
-  return {
-    async run(_key, args) {
-      try {
-        // The client's own timeout is a timer for each command.
-        const waiting = { timeout: 0, abortSignal: patience.signal };
-        return (await commands.sendCommand(args, waiting)) as unknown as Reply;
-      } catch (error) {
-        throw storeFault(error);
-      }
-    },
-    subscribe: (channel, listener) => channels.sSubscribe(channel, listener, true),
-    unsubscribe: (channel, listener) => channels.sUnsubscribe(channel, listener, true),
-    onSubscriberReconnect: (callback) => reconnects.push(callback),
-    async close() {
-      channels.destroy();
-      await commands.close().catch(() => commands.destroy());
-    },
-  };
 }

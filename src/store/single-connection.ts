@@ -1,0 +1,191 @@
+import { createClient, ErrorReply, RESP_TYPES } from "redis";
+import type { ChannelListener, RedisConnection, RedisTarget, Reply } from "./connection.ts";
+import { Patience } from "./patience.ts";
+import { storeFault } from "./redis-faults.ts";
+
+export interface SingleOptions {
+  /** How long a command waits for a connection that it can be sent on, in milliseconds. */
+  readonly patienceMs: number;
+  /** How long a server may answer nothing at all while it is asked, in milliseconds. */
+  readonly stallMs: number;
+  onError(error: unknown): void;
+}
+
+// RESP 2: replies are arrays, as the scripts see them, whatever the command.
+const TYPE_MAPPING = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
+
+/** How long commands under way may take to end when the connection is closed, in milliseconds. */
+const CLOSE_MS = 5000;
+
+function reconnectStrategy(retries: number): number {
+  return Math.min(50 * 2 ** Math.min(retries, 5), 1000);
+}
+
+function baseOf(target: Extract<RedisTarget, { kind: "single" | "socket" }>) {
+  const address = target.kind === "single" ? { url: target.url } : {};
+  const socket = target.kind === "socket" ? { path: target.path, tls: false as const } : {};
+  return { ...address, socket: { ...socket, reconnectStrategy } };
+}
+
+type Base = ReturnType<typeof baseOf>;
+type Commands = ReturnType<typeof newCommands>;
+type Channels = ReturnType<typeof newChannels>;
+
+function newCommands(base: Base) {
+  return createClient({ ...base, RESP: 2, commandOptions: { typeMapping: TYPE_MAPPING } });
+}
+
+function newChannels(base: Base) {
+  return createClient(base);
+}
+
+/**
+ * One server. A connection that breaks is opened anew by the client. One whose server is gone without a word, as when a
+ * machine loses its power or a network drops its packets, looks as good as one that waits, and the system would give it
+ * up after a quarter of an hour only: it is replaced here, and what was under way on it fails as Unavailable.
+ */
+export async function connectSingle(
+  target: Extract<RedisTarget, { kind: "single" | "socket" }>,
+  options: SingleOptions,
+): Promise<RedisConnection> {
+  const connection = new SingleConnection(baseOf(target), options);
+  await connection.start();
+  return connection;
+}
+
+class SingleConnection implements RedisConnection {
+  readonly #base: Base;
+  readonly #options: SingleOptions;
+  readonly #patience: Patience;
+  readonly #listeners = new Map<string, Set<ChannelListener>>();
+  readonly #reconnects: (() => void)[] = [];
+  #commands: Commands;
+  #channels: Channels;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  #waiting = 0;
+  #heardAt = 0;
+
+  constructor(base: Base, options: SingleOptions) {
+    this.#base = base;
+    this.#options = options;
+    this.#patience = new Patience(options.patienceMs);
+    this.#commands = this.#newCommands();
+    this.#channels = newChannels(base);
+    this.#channels.on("error", (error) => options.onError(error));
+    this.#channels.on("ready", this.#tellReconnected);
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.#commands.connect(), this.#channels.connect()]);
+    const { stallMs } = this.#options;
+    this.#timer = setInterval(() => {
+      if (this.#waiting > 0 && performance.now() - this.#heardAt > stallMs) this.#replace();
+    }, stallMs / 4).unref();
+  }
+
+  async run(_key: string, args: readonly (string | Buffer)[]): Promise<Reply> {
+    if (this.#waiting === 0) this.#heard();
+    this.#waiting++;
+    try {
+      // The client's own timeout is a timer for each command.
+      const waiting = { timeout: 0, abortSignal: this.#patience.signal };
+      const reply = (await this.#commands.sendCommand(args, waiting)) as unknown as Reply;
+      this.#heard();
+      return reply;
+    } catch (error) {
+      if (error instanceof ErrorReply) this.#heard();
+      throw storeFault(error);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async subscribe(channel: string, listener: ChannelListener): Promise<void> {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    try {
+      await this.#channels.sSubscribe(channel, listener, true);
+    } catch (error) {
+      this.#forget(channel, listener);
+      throw error;
+    }
+  }
+
+  async unsubscribe(channel: string, listener: ChannelListener): Promise<void> {
+    this.#forget(channel, listener);
+    await this.#channels.sUnsubscribe(channel, listener, true);
+  }
+
+  onSubscriberReconnect(callback: () => void): void {
+    this.#reconnects.push(callback);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    if (this.#channels.isOpen) this.#channels.destroy();
+    const commands = this.#commands;
+    const destroy = () => {
+      if (commands.isOpen) commands.destroy();
+    };
+    const limit = setTimeout(() => commands.destroy(), CLOSE_MS);
+    await commands.close().catch(destroy);
+    clearTimeout(limit);
+  }
+
+  #forget(channel: string, listener: ChannelListener): void {
+    const listeners = this.#listeners.get(channel);
+    listeners?.delete(listener);
+    if (listeners?.size === 0) this.#listeners.delete(channel);
+  }
+
+  #heard(): void {
+    this.#heardAt = performance.now();
+  }
+
+  #newCommands(): Commands {
+    const commands = newCommands(this.#base);
+    commands.on("error", (error) => {
+      // A system that says that there is no connection is no silence.
+      this.#heard();
+      this.#options.onError(error);
+    });
+    return commands;
+  }
+
+  readonly #tellReconnected = (): void => {
+    for (const callback of this.#reconnects) callback();
+  };
+
+  #replace(): void {
+    this.#options.onError(
+      new Error(`Redis answered nothing for ${this.#options.stallMs} ms: connecting anew`),
+    );
+    this.#heard();
+    const onError = (error: unknown) => {
+      if (!this.#closed) this.#options.onError(error);
+    };
+    const silent = this.#commands;
+    this.#commands = this.#newCommands();
+    this.#commands.connect().catch(onError);
+    if (silent.isOpen) silent.destroy();
+
+    if (this.#channels.isOpen) this.#channels.destroy();
+    const channels = newChannels(this.#base);
+    this.#channels = channels;
+    channels.on("error", (error) => onError(error));
+    const ready = (async () => {
+      await channels.connect();
+      for (const [channel, listeners] of this.#listeners) {
+        for (const listener of listeners) await channels.sSubscribe(channel, listener, true);
+      }
+      // What was said meanwhile was missed, as at any reconnect.
+      this.#tellReconnected();
+      channels.on("ready", this.#tellReconnected);
+    })();
+    ready.catch((error) => {
+      if (this.#channels === channels) onError(error);
+    });
+  }
+}
