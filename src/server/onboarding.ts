@@ -118,13 +118,16 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
   });
 
   const intervalMs = config.leases.sweepSeconds * 1000;
-  const sweep = startEndpointSweep(ending, { intervalMs, onError });
+  // Housekeeping, like that of the queues. What an operator ends is ended at once, by whoever is asked.
+  const sweep = config.roles.includes("sweeper")
+    ? startEndpointSweep(ending, { intervalMs, onError })
+    : undefined;
   return {
     adminDispatcher,
     handler,
     exceptions: idTokens.exceptions.map((exception) => `identity: ${exception}`),
     async stop() {
-      await sweep.stop();
+      await sweep?.stop();
       await idTokens.close();
     },
   };

@@ -97,6 +97,48 @@ describe("one role a process", () => {
       .toBe("gone");
   });
 
+  it("only the role sweeper ends the open work of an endpoint whose time has come", async () => {
+    const gateway = await serve("gateway,push,followers");
+    const admin = async (method: string, body: object) => {
+      const response = await fetch(`${gateway.adminUrl}/baton.admin.v1.${method}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: answers of several methods
+      return (await response.json()) as any;
+    };
+    const { credential } = await admin("EndpointService/CreateEndpoint", {
+      name: "short-lived",
+      scope: { queues: ["default"], verbs: ["create_for"] },
+      expiresAt: new Date(Date.now() + 2000).toISOString(),
+    });
+    const sent = await fetch(gateway.url, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${credential}`,
+        "content-type": "application/json",
+        "a2a-version": "1.0",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "SendMessage",
+        params: {
+          message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] },
+          configuration: { returnImmediately: true },
+        },
+      }),
+    });
+    const { result } = (await sent.json()) as { result: { task: { id: string } } };
+    const state = async () =>
+      (await admin("TaskService/GetTask", { id: result.task.id })).summary?.state as string;
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    expect(await state()).toBe("TASK_STATE_SUBMITTED");
+    await serve("sweeper");
+    await expect.poll(state, { timeout: 15_000 }).not.toBe("TASK_STATE_SUBMITTED");
+  });
+
   it("a role that does not exist is refused by name", async () => {
     const { code, stderr } = await runCli(["serve", "--roles", "gateway,janitor"], {
       cwd: folder,
