@@ -177,7 +177,7 @@ export const configSchema = z.strictObject({
         .max(134_217_728)
         .default(TASK_BYTES)
         .describe(
-          "Largest task, in bytes: history, artifacts and status message. What would go beyond is refused as TASK_TOO_LARGE and changes nothing; the last 64 KiB are kept for the end. Default 4128768, for the 4 MiB that gRPC clients take by default; raise both together.",
+          "Largest task, in bytes: history, artifacts (each counts at least 256) and status message. What would go beyond is refused as TASK_TOO_LARGE and changes nothing; the last 64 KiB are kept for the end. Default 4128768, for the 4 MiB that gRPC clients take by default; raise both together.",
         ),
       perAddress: bucket("Requests of one address before its credential is looked at", 50, 100),
       perEndpoint: bucket("Calls of one endpoint", 20, 40),

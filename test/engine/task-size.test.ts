@@ -101,6 +101,29 @@ describe("limits.taskBytes", () => {
     expect(await sender.state(id)).toBe("COMPLETED");
   });
 
+  it("SB-53 an artifact counts at least 256 bytes, so that a task cannot be of very many empty ones", async () => {
+    const id = await claimed();
+    const empty = (n: number) => worker.addArtifact({ id, artifact: artifactOf(`a${n}`, 0) });
+    let taken = 0;
+    let refusal: Promise<unknown> | undefined;
+    while (refusal === undefined && taken < 2000) {
+      const call = empty(taken);
+      const took = await call.then(
+        () => true,
+        () => false,
+      );
+      if (took) taken++;
+      else refusal = call;
+    }
+    expect(taken).toBeGreaterThan(FILLABLE / 300);
+    expect(taken).toBeLessThanOrEqual(FILLABLE / 256);
+    expect(await tooLarge(refusal ?? Promise.resolve())).toEqual({ field: "artifact", max: FILLABLE });
+    // One that is there already costs nothing more, and the task can be ended.
+    await empty(0);
+    await worker.fail({ id, permanent: true, message: agentSays("so many") });
+    expect((await sender.get(id)).artifacts).toHaveLength(taken);
+  });
+
   it("SB-53 status messages become history, and count there", async () => {
     const id = await claimed();
     let taken = 0;

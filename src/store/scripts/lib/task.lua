@@ -135,6 +135,9 @@ local function history_key(id) return task_key(id) .. ':history' end
 
 -- What frames a message or an artifact inside its task, at most.
 local FRAME = 16
+-- What an artifact counts besides its bytes. Each is a key, and a read of the task reads them all: without this, a task
+-- of very many empty ones would be small and block the server whenever it is read.
+local ARTIFACT = 256
 
 -- Bytes of the Task that a client reads, as far as they grow: history, artifacts, and the status message.
 local function size_of(t) return (tonumber(t.size) or 0) + (t.smsg and #t.smsg + FRAME or 0) end
@@ -244,7 +247,7 @@ end
 local function artifact_growth(t, artifact_id, artifact, append)
   if append then return #artifact + FRAME end
   local old = redis.call('STRLEN', artifact_key(t.id, artifact_id))
-  return #artifact - old + (old == 0 and FRAME or 0)
+  return #artifact - old + (old == 0 and ARTIFACT or 0)
 end
 
 -- Stores artifact bytes, whole or appended (A2A-93), and emits the event.
