@@ -48,7 +48,13 @@ export const identity = z
 export const people = z
   .array(
     z.strictObject({
-      name: z.string().min(1).max(128).describe("The `owner` of the agents and endpoints that are theirs."),
+      name: z
+        .string()
+        .min(1)
+        .max(128)
+        .describe(
+          "The `owner` of the agents and endpoints that are theirs. Not `operator`, `system` or `admin`.",
+        ),
       issuer: httpsUrl.describe("One of `identity.issuers`."),
       subject: z.string().min(1).describe("The `sub` of their tokens."),
     }),

@@ -143,6 +143,8 @@ function contradictions(config: Config): string[] {
   return problems;
 }
 
+const RESERVED_PEOPLE: ReadonlySet<string> = new Set(["operator", "system", "admin"]);
+
 /** Half-configured admin people would be a door that looks locked and is not, or the other way round. */
 function peopleProblems({ admin, identity }: Config): string[] {
   if (admin.people.length === 0) return [];
@@ -153,6 +155,8 @@ function peopleProblems({ admin, identity }: Config): string[] {
     problems.push("admin.audience: must not be an audience of friend requests");
   }
   for (const [index, person] of admin.people.entries()) {
+    // What the holder of the admin credential and the gateway itself are called, as owners and in the audit.
+    if (RESERVED_PEOPLE.has(person.name)) problems.push(`admin.people.${index}.name: the name is reserved`);
     if (!identity.issuers.some(({ issuer }) => issuer === person.issuer)) {
       problems.push(`admin.people.${index}.issuer: is not one of identity.issuers`);
     }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AuditOutcome, AuditService } from "../../gen/baton/admin/v1/audit_pb.js";
 import { PushService } from "../../gen/baton/admin/v1/push_pb.js";
 import { TaskService } from "../../gen/baton/admin/v1/task_pb.js";
+import { parseConfig } from "../../src/config/load.ts";
 import { AUDIENCE } from "./issuer.ts";
 import { adminOf, ask, bodyOf } from "./people.ts";
 import { ADMIN_AUDIENCE, codeOf, type Rig, refusalOf, startRig, withToken } from "./rig.ts";
@@ -99,5 +100,22 @@ describe("people who operate", () => {
         error: "Forbidden",
       },
     ]);
+  });
+});
+
+describe("admin.people", () => {
+  const issuer = "https://login.example";
+  const withPerson = (name: string) => ({
+    identity: { issuers: [{ issuer, audiences: ["friends"] }] },
+    admin: { audience: "operators", people: [{ name, issuer, subject: "s" }] },
+  });
+
+  it("SB-60 holds nobody who is called like the operator or the gateway itself, whose work would be theirs", () => {
+    expect(parseConfig(withPerson("hannah")).admin.people).toHaveLength(1);
+    for (const name of ["operator", "system", "admin"]) {
+      expect(() => parseConfig(withPerson(name)), name).toThrow(
+        /admin\.people\.0\.name: the name is reserved/,
+      );
+    }
   });
 });
