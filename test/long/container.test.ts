@@ -3,7 +3,6 @@
  * chart renders it, with its Redis, by `podman play kube`, and as compose.yaml says. `npm run proof:container`; needs root,
  * podman and debootstrap, and says loudly what is missing. About five minutes.
  */
-import { spawnSync } from "node:child_process";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,7 +13,7 @@ import { createVendor } from "../gateway.ts";
 import { helm, type Manifest, template } from "../helm/helm.ts";
 import { Peer, TestWorker, workerTransport } from "../scenarios/actors.ts";
 import { gatewayObjects, redisObjects, secretFile } from "./container/kube.ts";
-import { missing, Podman, REDIS_IMAGE } from "./container/podman.ts";
+import { hasProgram, missing, Podman, REDIS_IMAGE } from "./container/podman.ts";
 
 const IMAGE = "localhost/baton:proof";
 const ADMIN_TOKEN = "admin-token-for-tests-only";
@@ -85,7 +84,7 @@ async function endsWell(container: string): Promise<void> {
 
 describe.skipIf(absent !== undefined)("the image", () => {
   it("is built by buildah from the same Dockerfile", async () => {
-    if (spawnSync("buildah", ["--version"]).status !== 0) {
+    if (!hasProgram("buildah")) {
       console.warn("\n*** SKIPPED: no buildah here ***\n");
       return;
     }
@@ -195,7 +194,7 @@ describe.skipIf(absent !== undefined || helm === undefined)("the chart by podman
 
 describe.skipIf(absent !== undefined)("compose.yaml", () => {
   it("starts the gateway with its Redis, which is ready and serves", async () => {
-    if (spawnSync("podman-compose", ["--version"]).status !== 0) {
+    if (!hasProgram("podman-compose")) {
       console.warn("\n*** SKIPPED: compose.yaml is not started: no podman-compose here ***\n");
       return;
     }

@@ -157,7 +157,9 @@ class Pool {
       } else if (message.kind === "failed") started.reject(new Error(message.message));
       else if (message.kind === "answer") {
         const { id, value } = message;
-        if (value !== null && "own" in value) this.#totals.told(place, value);
+        // What was still on its way when it ended must not be counted beside what is kept of it.
+        const alive = this.#places[place] === worker;
+        if (alive && value !== null && "own" in value) this.#totals.told(place, value);
         this.#surveys.take(id, value);
       } else void this.#survey(worker, message);
     });

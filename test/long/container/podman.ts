@@ -15,9 +15,12 @@ export const REDIS_IMAGE = "docker.io/valkey/valkey:8.0";
 /** What is missing on this machine for the proof; undefined where nothing is. */
 export function missing(): string | undefined {
   if (process.getuid?.() !== 0) return "root, to make a base image";
-  return ["podman", "debootstrap", "tar"].find(
-    (name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0,
-  );
+  return ["podman", "debootstrap", "tar"].find((name) => !hasProgram(name));
+}
+
+/** Whether a program is there at all: one that is and does not run is a fault to see, not a reason to skip. */
+export function hasProgram(name: string): boolean {
+  return spawnSync("sh", ["-c", `command -v ${name}`]).status === 0;
 }
 
 export interface Done {
@@ -37,7 +40,7 @@ export class Podman {
   static async open(): Promise<Podman> {
     const folder = await mkdtemp(join(tmpdir(), "baton-podman-"));
     // crun does not run under every arrangement of cgroups, and small machines refuse podman's own limits.
-    const runc = spawnSync("sh", ["-c", "command -v runc"]).status === 0;
+    const runc = hasProgram("runc");
     await writeFile(
       join(folder, "containers.conf"),
       `[containers]\ndefault_ulimits = ["nofile=20000:20000", "nproc=10000:10000"]\n${runc ? '[engine]\nruntime = "runc"\n' : ""}`,
