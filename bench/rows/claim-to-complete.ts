@@ -28,18 +28,20 @@ export const CLAIM_ROW: Row = {
         async () => {
           await fill.call("fill", { agent: "default", credential: sender, count });
           const order = { port, credential: worker, concurrency: CONCURRENCY, count };
-          return bench.watch(gateway, () => load.call<number>("drain", order));
+          return bench.watch(gateway, () => timed(gateway, count, () => load.call("drain", order)));
         },
         async () => {
           await bullmq.call("fill", count);
-          return bullmq.call<number>("drain", { count, concurrency: CONCURRENCY });
+          return timed(bullmq, count, () => bullmq.call("drain", { count, concurrency: CONCURRENCY }));
         },
       ];
       const values: number[][] = [[], []];
+      const busy: number[][] = [[], []];
       for (let round = 0; round < rounds; round += 1) {
         for (const [index, side] of sides.entries()) {
-          const perSecond = await side();
+          const { perSecond, share } = await side();
           values[index]?.push(perSecond);
+          busy[index]?.push(share);
           bench.say(`claim to complete: ${index === 0 ? "Baton" : "BullMQ"} ${perSecond.toFixed(0)}/s`);
         }
       }
@@ -49,8 +51,8 @@ export const CLAIM_ROW: Row = {
           unit: "todos/s",
           peerName: "BullMQ no-op",
           atLeast: 1,
-          ours: { values: values[0] ?? [] },
-          theirs: { values: values[1] ?? [] },
+          ours: { values: values[0] ?? [], busy: busy[0] ?? [] },
+          theirs: { values: values[1] ?? [], busy: busy[1] ?? [] },
         }),
       ];
     } finally {
@@ -59,3 +61,15 @@ export const CLAIM_ROW: Row = {
     }
   },
 };
+
+/** Works `count` off, and tells how much of its core the program used meanwhile. */
+async function timed(
+  program: Program,
+  count: number,
+  work: () => Promise<number>,
+): Promise<{ readonly perSecond: number; readonly share: number }> {
+  const before = await program.call<number>("cpu");
+  const perSecond = await work();
+  const used = (await program.call<number>("cpu")) - before;
+  return { perSecond, share: used / (count / perSecond) };
+}

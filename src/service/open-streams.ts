@@ -31,6 +31,11 @@ export class OpenStreams {
     return size;
   }
 
+  /** Whether the gateway is shutting down. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   /**
    * Registers a stream of the call's endpoint. The signal aborts when the client goes away, and with a
    * {@link StreamEnd} when the server ends it. Call `release` on every exit.

@@ -1,5 +1,11 @@
-import { isMessage } from "@bufbuild/protobuf";
-import { type Attempt, type Todo, TodoState } from "../../gen/baton/worker/v1/worker_pb.js";
+import { isMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type Attempt,
+  type ClaimRequestSchema,
+  type ClaimResponse,
+  type Todo,
+  TodoState,
+} from "../../gen/baton/worker/v1/worker_pb.js";
 import { type Artifact, ArtifactSchema, type Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type ArtifactLabels, artifact, type Content, messageOf, textOf } from "./content.ts";
 import type { TodoContext } from "./context.ts";
@@ -112,11 +118,22 @@ export class HandlerContext implements TodoContext {
     await this.#hold.settle("released", [TodoState.PENDING], (options) => calls.release(request, options));
   }
 
-  /** Delivers the result and ends the todo as done. */
-  async complete(artifacts: readonly Artifact[]): Promise<void> {
+  /** Delivers the result and ends the todo as done; answers what `claimNext` claimed in the same call. */
+  async complete(
+    artifacts: readonly Artifact[],
+    claimNext: MessageInitShape<typeof ClaimRequestSchema> | undefined,
+  ): Promise<ClaimResponse | undefined> {
     const { calls, identity } = this.#hold;
     const request = { ...identity, artifacts: artifacts.map(identified) };
-    await this.#hold.settle("completed", [TodoState.DONE], (options) => calls.complete(request, options));
+    let wanted = claimNext === undefined ? {} : { claimNext };
+    let next: ClaimResponse | undefined;
+    await this.#hold.settle("completed", [TodoState.DONE], async (options) => {
+      const first = { ...request, ...wanted };
+      // An earlier try may have been carried out: to claim with each would leave what that one claimed to its lease.
+      wanted = {};
+      ({ next } = await calls.complete(first, options));
+    });
+    return next;
   }
 
   /** Interrupts the task; answers the position after which the reply comes. */
@@ -127,6 +144,8 @@ export class HandlerContext implements TodoContext {
   ): Promise<bigint> {
     const { calls, identity, inbox, todo, lease } = this.#hold;
     const before = inbox.position;
+    // The reply comes by the watch.
+    this.#hold.watch();
     return this.#hold.act(async (options, repeated) => {
       try {
         const answer = await calls[method]({ ...identity, message }, options);

@@ -23,6 +23,12 @@ const TERMINAL: ReadonlySet<TodoState> = new Set([
 ]);
 const WAITING: ReadonlySet<TodoState> = new Set([TodoState.INPUT_REQUIRED, TodoState.AUTH_REQUIRED]);
 
+/**
+ * How long a todo is worked on before it is watched, in milliseconds. Most short ones end before, and a watch costs the
+ * gateway as much as they do; it begins with all that has happened.
+ */
+const WATCH_AFTER_MS = 50;
+
 /** One attempt of this worker at a todo: its lease, its watch, and how it ends. */
 export class Hold {
   readonly todo: Todo;
@@ -39,6 +45,8 @@ export class Hold {
   readonly #watch = new AbortController();
   readonly #report: (error: Error) => void;
   readonly #ended = Promise.withResolvers<Outcome>();
+  /** Set until the watch begins, or is no longer needed. */
+  #unwatched: NodeJS.Timeout | undefined;
   #settling = false;
 
   constructor(calls: Client<typeof WorkerService>, claim: ClaimResponse, report: (error: Error) => void) {
@@ -59,17 +67,20 @@ export class Hold {
       renew: (signal) => this.#renew(ms, signal),
       onExpired: () => this.#lose("lease-lost"),
     });
+    this.#unwatched = setTimeout(() => this.watch(), WATCH_AFTER_MS);
+  }
+
+  /** Begins to hear of cancellation and messages, unless it does already. */
+  watch(): void {
+    if (this.#unwatched === undefined) return;
+    clearTimeout(this.#unwatched);
+    this.#unwatched = undefined;
     const { headers } = this.trace;
-    void watchTodo(
-      calls,
-      todo.id,
-      todo.messageCount,
-      { signal: this.#watch.signal, headers },
-      {
-        onTodo: (now) => this.#observe(now),
-        onMessage: (message, position) => this.inbox.add(message, position),
-      },
-    );
+    const options = { signal: this.#watch.signal, headers };
+    void watchTodo(this.calls, this.todo.id, this.todo.messageCount, options, {
+      onTodo: (now) => this.#observe(now),
+      onMessage: (message, position) => this.inbox.add(message, position),
+    });
   }
 
   /** What the handler sees: aborted when there is no use in going on. */
@@ -224,13 +235,19 @@ export class Hold {
     this.#gone.abort(reason);
     this.#stopped.abort(reason);
     this.lease.end();
-    this.#watch.abort();
+    this.#unwatch();
   }
 
   #end(outcome: Outcome): void {
     this.trace.end(outcome);
     this.#ended.resolve(outcome);
     this.lease.end();
+    this.#unwatch();
+  }
+
+  #unwatch(): void {
+    clearTimeout(this.#unwatched);
+    this.#unwatched = undefined;
     this.#watch.abort();
   }
 }

@@ -1,4 +1,5 @@
-import type { Attempt } from "../../gen/baton/worker/v1/worker_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Attempt, ClaimRequestSchema, ClaimResponse } from "../../gen/baton/worker/v1/worker_pb.js";
 import { artifactsOf } from "./content.ts";
 import { HandlerStopped, PermanentFailure } from "./errors.ts";
 import { HandlerContext } from "./handler-context.ts";
@@ -8,21 +9,29 @@ import type { Handler, Outcome } from "./options.ts";
 /** What the client reads of an error that was not meant for it; the worker's own account goes to the attempt history. */
 const FAILED_ATTEMPT = "The worker could not finish this attempt.";
 
+/** What became of a todo, why it did not complete (see WorkerOptions.onOutcome), and what was claimed along with its end. */
+interface Ended {
+  readonly outcome: Outcome;
+  readonly error?: unknown;
+  readonly next?: ClaimResponse | undefined;
+}
+
 /**
  * Runs the handler on a todo and delivers what follows from it: a result completes it, an error spends the attempt, a
- * stop of the worker gives it back. Never rejects. `error` is why it did not complete, as in WorkerOptions.onOutcome.
+ * stop of the worker gives it back. Never rejects. `claimNext`: asked when it completes for what to claim in the same call.
  */
 export async function runTodo(
   hold: Hold,
   priorAttempts: readonly Attempt[],
   handler: Handler,
-): Promise<{ readonly outcome: Outcome; readonly error?: unknown }> {
+  claimNext: () => MessageInitShape<typeof ClaimRequestSchema> | undefined,
+): Promise<Ended> {
   const context = new HandlerContext(hold, priorAttempts);
   try {
     const result = await handler(context);
     if (hold.settling) return await settled(hold);
-    await context.complete(artifactsOf(result));
-    return await settled(hold);
+    const next = await context.complete(artifactsOf(result), claimNext());
+    return { ...(await settled(hold)), next };
   } catch (error) {
     if (!hold.settling) await afterError(context, hold, error).catch((refusal) => giveUp(hold, refusal));
     return { error, ...(await settled(hold)) };
@@ -48,7 +57,7 @@ function giveUp(hold: Hold, refusal: unknown): void {
 }
 
 /** The outcome, once the gateway has it; a handler may have left its own call running. */
-async function settled(hold: Hold): Promise<{ readonly outcome: Outcome; readonly error?: unknown }> {
+async function settled(hold: Hold): Promise<Ended> {
   const outcome = await hold.ended;
   const { reason } = hold.signal;
   const stopped = (outcome === "dropped" || outcome === "released") && reason instanceof HandlerStopped;

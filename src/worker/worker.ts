@@ -25,6 +25,8 @@ const LAST_WORDS_MS = 1_000;
 export class Worker {
   readonly #settings: Settings;
   readonly #running = new Map<Promise<void>, Hold>();
+  /** Todos on their way back that nobody began to work on. */
+  readonly #returning = new Set<Promise<unknown>>();
   readonly #claiming = new AbortController();
   #client: WorkerClient | undefined;
   #loop: Promise<void> | undefined;
@@ -88,6 +90,7 @@ export class Worker {
     for (const hold of this.#running.values()) hold.shutDown();
     await Promise.race([this.#idle(), sleep(LAST_WORDS_MS)]);
     await Promise.all([...this.#running.values()].map((hold) => this.#giveBack(hold)));
+    await Promise.all(this.#returning);
     this.#client?.close();
   }
 
@@ -133,15 +136,9 @@ export class Worker {
   }
 
   async #claim({ calls }: WorkerClient, signal: AbortSignal): Promise<ClaimResponse> {
-    const { queue, claimant, fence, lease, agent } = this.#settings;
+    const { agent } = this.#settings;
     const claim = await calls.claim(
-      {
-        queue,
-        claimant,
-        requireFence: fence,
-        wait: durationFromMs(CLAIM_WAIT_MS),
-        ...(lease === undefined ? {} : { leaseTtl: durationFromMs(lease * 1000) }),
-      },
+      { ...this.#wish(), wait: durationFromMs(CLAIM_WAIT_MS) },
       { signal, timeoutMs: CLAIM_WAIT_MS + CALL_TIMEOUT_MS },
     );
     const { todo, leaseToken } = claim;
@@ -152,17 +149,42 @@ export class Worker {
     return claim;
   }
 
+  /** What is claimed. */
+  #wish() {
+    const { queue, claimant, fence, lease } = this.#settings;
+    const leaseTtl = lease === undefined ? {} : { leaseTtl: durationFromMs(lease * 1000) };
+    return { queue, claimant, requireFence: fence, ...leaseTtl };
+  }
+
   #take(client: WorkerClient, claim: ClaimResponse, todo: Todo): void {
     const { handler, onError, onOutcome } = this.#settings;
     const hold = new Hold(client.calls, claim, (error) => onError(error, todo));
+    const claimNext = () => (this.#claiming.signal.aborted ? undefined : this.#wish());
     const work = hold.trace
-      .run(() => runTodo(hold, claim.priorAttempts, handler))
-      .then(({ outcome, error }) => {
+      .run(() => runTodo(hold, claim.priorAttempts, handler, claimNext))
+      .then(({ outcome, error, next }) => {
         this.#running.delete(work);
+        // In the place of the one before, so that there are never more than there may be.
+        if (next?.todo !== undefined) this.#takeNext(client, next, next.todo);
         this.#freed.resolve();
         onOutcome(outcome, todo, error);
       });
     this.#running.set(work, hold);
+  }
+
+  #takeNext(client: WorkerClient, claim: ClaimResponse, todo: Todo): void {
+    if (!this.#claiming.signal.aborted) {
+      this.#take(client, claim, todo);
+      return;
+    }
+    const { leaseToken } = claim;
+    const returning = client.calls
+      .release({ id: todo.id, leaseToken, summary: "the worker was stopped" }, { timeoutMs: CALL_TIMEOUT_MS })
+      .catch((error: unknown) =>
+        this.#settings.onError(error instanceof Error ? error : new Error(String(error)), todo),
+      )
+      .finally(() => this.#returning.delete(returning));
+    this.#returning.add(returning);
   }
 
   /** Waits until a todo ends, or the worker stops. */

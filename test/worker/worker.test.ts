@@ -60,7 +60,7 @@ describe("the worker library", () => {
     const { outcomes } = work(({ text }) => text.toUpperCase());
     const task = await client.until(await client.send("hello"), [COMPLETED]);
     expect(artifactTexts(task)).toEqual({ result: "HELLO" });
-    expect(outcomes).toEqual(["completed"]);
+    await expect.poll(() => outcomes).toEqual(["completed"]);
   });
 
   it("completes with artifacts, parts, or nothing", async () => {
@@ -174,7 +174,7 @@ describe("the worker library", () => {
     const task = await client.until(await client.send("break"), [FAILED]);
     expect(attempts).toEqual([[], ["Error: password hunter2 refused"]]);
     expect(statusText(task)).toBe("The worker could not finish this attempt.");
-    expect(outcomes).toEqual(["failed", "failed"]);
+    await expect.poll(() => outcomes).toEqual(["failed", "failed"]);
   });
 
   it("does not retry a PermanentFailure, and tells the client why", async () => {
@@ -205,7 +205,7 @@ describe("the worker library", () => {
     expect(artifactTexts(released)).toEqual({ result: "second time" });
     expect(errors).toHaveLength(3);
     for (const error of errors) expect(error).toBeInstanceOf(AlreadySettled);
-    expect(outcomes).toEqual(["rejected", "failed", "released", "completed"]);
+    await expect.poll(() => outcomes).toEqual(["rejected", "failed", "released", "completed"]);
   });
 
   it("SB-40 aborts the handler of a canceled task and drops its outcome quietly", async () => {
@@ -240,7 +240,7 @@ describe("the worker library", () => {
     });
     const task = await client.until(await client.send("slow"), [COMPLETED]);
     expect(artifactTexts(task)).toEqual({ result: "slow" });
-    expect(outcomes).toEqual(["completed"]);
+    await expect.poll(() => outcomes).toEqual(["completed"]);
   });
 
   it("gives a running todo back unspent when it stops", async () => {
@@ -259,13 +259,21 @@ describe("the worker library", () => {
   });
 
   it("gives a todo back whose handler does not heed its signal, and lets one finish within the grace", async () => {
-    const deaf = work(() => new Promise(() => {}));
+    const [began, beganAgain] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const deaf = work(() => {
+      began.resolve();
+      return new Promise(() => {});
+    });
     const id = await client.send("deaf");
-    await client.until(id, [WORKING]);
+    await began.promise;
     await deaf.worker.stop();
     expect((await client.a2a.getTask({ id })).status?.state).toBe(SUBMITTED);
-    const patient = work(() => new Promise((resolve) => setTimeout(resolve, 300, "done")), { stopGrace: 10 });
-    await client.until(id, [WORKING]);
+    const slow = () => {
+      beganAgain.resolve();
+      return new Promise<string>((resolve) => setTimeout(resolve, 300, "done"));
+    };
+    const patient = work(slow, { stopGrace: 10 });
+    await beganAgain.promise;
     await patient.worker.stop();
     expect(patient.outcomes).toEqual(["completed"]);
     await client.until(id, [COMPLETED]);

@@ -1,9 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   AddArtifactResponseSchema,
-  ClaimByIdResponseSchema,
-  ClaimResponseSchema,
   CompleteResponseSchema,
   FailResponseSchema,
   GetMessagesResponseSchema,
@@ -20,28 +17,19 @@ import {
   type WorkerService,
 } from "../../../gen/baton/worker/v1/worker_pb.js";
 import type { Artifact, Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { BatonError, invalidParams } from "../../domain/errors.ts";
+import { type BatonError, invalidParams } from "../../domain/errors.ts";
 import { taskTooLarge } from "../../domain/task-size.ts";
 import type { QueueBells } from "../../store/queue-bell.ts";
 import type { TaskFeed } from "../../store/task-feed.ts";
-import type {
-  Claimed,
-  Finish,
-  GrowthRefusal,
-  GrowthResult,
-  Refusal,
-  TodoResult,
-} from "../../store/todo-records.ts";
+import type { Finish, GrowthRefusal, GrowthResult, TodoResult } from "../../store/todo-records.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Call, Handlers } from "../call.ts";
 import type { OpenStreams } from "../open-streams.ts";
-import { ClaimTurns } from "./claim-turns.ts";
-import { claimWithWait } from "./claim-wait.ts";
+import { createClaims, refused, requireClaim } from "./claims.ts";
 import {
   agentMessage,
   artifactReference,
   checkedArtifact,
-  cleanClaimant,
   cutSummary,
   firstText,
   holderOf,
@@ -49,9 +37,7 @@ import {
   requireId,
   requireQueue,
   requireVerb,
-  waitMs,
 } from "./inputs.ts";
-import { receivedTrace } from "./receive-span.ts";
 import { attemptView, storedState, todoView } from "./views.ts";
 import { watchQueue, watchTodo } from "./watches.ts";
 
@@ -63,13 +49,6 @@ export interface WorkerServiceOptions {
   readonly defaultLeaseMs: number;
   readonly retry: Finish["backoff"];
   readonly streamBuffer: number;
-}
-
-/** NotFound or Conflict; a foreign todo and one that never was are one answer (todo-delegation.md 1.8). */
-export function refused(kind: Refusal): BatonError {
-  return kind === "notfound"
-    ? new BatonError("NotFound", "todo not found")
-    : new BatonError("Conflict", "the todo's state, holder or fence does not permit this now");
 }
 
 /** As {@link refused}; `field` is what would have made the task too large. */
@@ -135,58 +114,10 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
     return grownTodoOf(call, await todos.interrupt(call.agent, id, holder, event, message), "message");
   }
 
-  function claimAnswer(call: Call, result: Claimed, leaseToken: string) {
-    const trace = receivedTrace(call.agent, result.todo);
-    return {
-      todo: todoView(call.agent, { ...result.todo, trace }),
-      leaseToken,
-      attemptSeq: result.todo.attemptSeq,
-      priorAttempts: result.prior.map(attemptView),
-    };
-  }
-
-  const turns = new ClaimTurns(options.bells);
+  const claims = createClaims(options);
   return {
-    async claim(request, call) {
-      requireVerb(call.caller, "claim_next");
-      const queue = requireQueue(call.caller, request.queue);
-      const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
-      const wait = waitMs(request.wait);
-      // A claim that waits is let go like a stream: it must hold up neither a shutdown nor outlive its credential.
-      const open = wait > 0 ? options.streams.open(call) : undefined;
-      const result = await claimWithWait({
-        todos,
-        turns,
-        agent: call.agent,
-        holder: holderOf(call.caller, leaseToken),
-        queue,
-        ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
-        claimant: cleanClaimant(request.claimant),
-        waitMs: wait,
-        // Looked up only by a claim that waits; making one costs.
-        get signal() {
-          return open?.signal ?? call.signal;
-        },
-        ...(call.deadlineAt === undefined ? {} : { deadlineAt: call.deadlineAt }),
-      }).finally(() => open?.release());
-      if (result.kind === "empty") return create(ClaimResponseSchema, {});
-      if (result.kind !== "claimed") throw refused(result.kind);
-      return create(ClaimResponseSchema, claimAnswer(call, result, leaseToken));
-    },
-
-    async claimById(request, call) {
-      requireVerb(call.caller, "claim");
-      const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
-      const result = await todos.claim(call.agent, holderOf(call.caller, leaseToken), {
-        queue: "",
-        id: requireId(request.id),
-        ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
-        claimant: cleanClaimant(request.claimant),
-      });
-      if (result.kind === "empty") throw refused("conflict");
-      if (result.kind !== "claimed") throw refused(result.kind);
-      return create(ClaimByIdResponseSchema, claimAnswer(call, result, leaseToken));
-    },
+    claim: claims.claim,
+    claimById: claims.claimById,
 
     async heartbeat(request, call) {
       requireVerb(call.caller, "heartbeat");
@@ -197,11 +128,14 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
     },
 
     async complete(request, call) {
+      const { claimNext: wanted } = request;
+      if (wanted !== undefined) requireClaim(wanted, call);
       const artifacts = request.artifacts.map((artifact, index) =>
         checkedArtifact(artifact, `artifacts[${index}]`),
       );
       const todo = await finish(call, "complete", request, { artifacts });
-      return create(CompleteResponseSchema, { todo });
+      const next = wanted === undefined ? {} : { next: await claims.after(wanted, call) };
+      return create(CompleteResponseSchema, { todo, ...next });
     },
 
     async fail(request, call) {

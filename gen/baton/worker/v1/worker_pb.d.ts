@@ -556,6 +556,14 @@ export declare type CompleteRequest = Message<"baton.worker.v1.CompleteRequest">
    * @generated from field: string artifact = 6;
    */
   artifact: string;
+
+  /**
+   * Claim the next todo once this one is done, as Claim would: a busy worker then makes one call for each todo. `wait` does
+   * not apply. Where the claim is not permitted the whole call is refused; where the completion is, nothing is claimed.
+   *
+   * @generated from field: baton.worker.v1.ClaimRequest claim_next = 7;
+   */
+  claimNext?: ClaimRequest | undefined;
 };
 
 /**
@@ -576,6 +584,14 @@ export declare type CompleteResponse = Message<"baton.worker.v1.CompleteResponse
    * @generated from field: baton.worker.v1.Todo todo = 1;
    */
   todo?: Todo | undefined;
+
+  /**
+   * What `claim_next` gave: no todo when there was no work, or none was to be had now, as from a gateway that shuts down.
+   * Absent when nothing was asked for.
+   *
+   * @generated from field: baton.worker.v1.ClaimResponse next = 2;
+   */
+  next?: ClaimResponse | undefined;
 };
 
 /**
