@@ -124,8 +124,7 @@ async function wholeTrace(span: ClientSpan): Promise<ReceivedSpan[]> {
     return (
       spans.filter(({ name }) => name === "POST push").length === 5 &&
       ["client", "baton"].every((service) => spans.some((one) => one.service === service)) &&
-      spans.some(({ name }) => name === worker("Complete")) &&
-      spans.some(({ name }) => name === worker("WatchTodo"))
+      spans.some(({ name }) => name === worker("Complete"))
     );
   });
   return ofTrace(span.traceId);
