@@ -180,6 +180,7 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       { address: config.admin.host, port: admin.port },
     ].flatMap(({ address, port }) => (isIP(address) === 0 ? ownNames(port) : [{ address, port }]));
     if (roles.includes("push")) await push?.start();
+    readiness.started();
     const startedAt = Date.now();
     await core.replicas.start(async () => ({
       host: hostname(),
@@ -189,7 +190,6 @@ export async function startGateway(config: Config, options: GatewayOptions = {})
       connections: main?.connections ?? 0,
       ready: (await readiness.reasons()).length === 0,
     }));
-    readiness.started();
 
     let stopping: Promise<void> | undefined;
     return {
