@@ -21,7 +21,8 @@ import {
 import { isTerminal } from "../domain/todo.ts";
 import type { PushRegistration } from "../store/push-configs.ts";
 import type { StreamSlots } from "../store/stream-slots.ts";
-import type { Subscription, TaskFeed } from "../store/task-feed.ts";
+import type { Subscription } from "../store/subscription.ts";
+import type { TaskFeed } from "../store/task-feed.ts";
 import { type TaskSnapshot, type TaskStore, WHOLE_TASK } from "../store/tasks.ts";
 import type { AgentDirectory, ServedAgent } from "./agents.ts";
 import { BegunStream } from "./begun-stream.ts";

@@ -5,7 +5,8 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { BatonError } from "../domain/errors.ts";
-import type { LogEvent, TaskFeed } from "../store/task-feed.ts";
+import type { TaskFeed } from "../store/task-feed.ts";
+import type { LogEvent } from "../store/task-log.ts";
 import type { Call, StreamItem } from "./call.ts";
 
 export const RESUMABLE_STREAMS_URI = "urn:baton:a2a:resumable-streams:v1";

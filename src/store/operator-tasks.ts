@@ -3,7 +3,7 @@ import { type Message, MessageSchema, type Task, type TaskState } from "../../ge
 import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import { runScript } from "./script.ts";
-import { LogEvent } from "./task-feed.ts";
+import { LogEvent } from "./task-log.ts";
 import { snapshotOf, verdictOf } from "./tasks.ts";
 import { type AttemptRecord, attemptsOf } from "./todo-records.ts";
 

@@ -1,34 +1,7 @@
-import { fromBinary } from "@bufbuild/protobuf";
-import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { rememberBytes } from "../domain/encoded.ts";
-import type { RedisConnection, Reply } from "./connection.ts";
+import type { RedisConnection } from "./connection.ts";
 import { taskChannel } from "./keys.ts";
-
-/** One event of a task log. The message is decoded once for all subscribers of this process. */
-export class LogEvent {
-  readonly seq: number;
-  readonly bytes: Buffer;
-  #message: StreamResponse | undefined;
-
-  constructor(seq: number, bytes: Buffer) {
-    this.seq = seq;
-    this.bytes = bytes;
-  }
-
-  /** Shared: never change it. */
-  get message(): StreamResponse {
-    if (this.#message === undefined) {
-      this.#message = fromBinary(StreamResponseSchema, this.bytes);
-      rememberBytes(this.#message, this.bytes);
-    }
-    return this.#message;
-  }
-}
-
-/** What a subscriber is told. `message`: a client's message was stored at that position of the history. */
-export type FeedNotice =
-  | { readonly kind: "event"; readonly event: LogEvent }
-  | { readonly kind: "message"; readonly position: number };
+import { Subscription, type SubscriptionOwner } from "./subscription.ts";
+import { LogEvent, readLog, readPage } from "./task-log.ts";
 
 export interface FeedOptions {
   /** How often a quiet subscription looks at the log by itself, in case a publication was lost. */
@@ -36,15 +9,8 @@ export interface FeedOptions {
   onError?(error: unknown): void;
 }
 
-/** Pages of the log when a gap is filled. */
-const READ_COUNT = 500;
 /** Events held at once for a reader that catches up; each may be as large as a request. */
 const REPLAY_COUNT = 50;
-
-/** A gap that the bounded log can no longer fill. */
-export class LogGap extends Error {
-  override readonly name = "LogGap";
-}
 
 /**
  * The live side of the task logs. Channels only carry what the log already holds: a subscriber that finds a gap reads
@@ -125,36 +91,6 @@ export class TaskFeed {
   #checkAll(): void {
     for (const hub of this.#hubs.values()) hub.check();
   }
-}
-
-async function readLog(redis: RedisConnection, taskKey: string, after: number): Promise<LogEvent[]> {
-  const events: LogEvent[] = [];
-  for (;;) {
-    const page = await readPage(redis, taskKey, events.at(-1)?.seq ?? after, undefined, READ_COUNT);
-    events.push(...page);
-    if (page.length < READ_COUNT) return events;
-  }
-}
-
-async function readPage(
-  redis: RedisConnection,
-  taskKey: string,
-  after: number,
-  last: number | undefined,
-  count: number,
-): Promise<LogEvent[]> {
-  const to = last === undefined ? "+" : `${last}-0`;
-  const range = ["XRANGE", `${taskKey}:log`, `${after + 1}-0`, to, "COUNT", String(count)];
-  const reply = await redis.run(taskKey, range);
-  return (Array.isArray(reply) ? reply : []).map(eventOf);
-}
-
-function eventOf(entry: Reply): LogEvent {
-  if (!Array.isArray(entry)) throw new Error("unexpected entry in a task log");
-  const [id, fields] = entry;
-  const bytes = Array.isArray(fields) ? fields[1] : undefined;
-  if (!Buffer.isBuffer(bytes)) throw new Error("unexpected entry in a task log");
-  return new LogEvent(Number.parseInt(String(id), 10), bytes);
 }
 
 interface HubEvents {
@@ -238,124 +174,5 @@ class Hub implements SubscriptionOwner {
 
   #deliver(event: LogEvent, fromLog: boolean): void {
     for (const subscription of this.#subscriptions) subscription.offer(event, fromLog);
-  }
-}
-
-const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined };
-
-/** Whom a subscription belongs to. */
-interface SubscriptionOwner {
-  remove(subscription: Subscription): void;
-  /** A subscription has found a gap: fill it from the log. */
-  check(): void;
-}
-
-const NO_EVENTS: readonly LogEvent[] = [];
-
-/**
- * One reader of a task log: an async iterable of notices in order, with a bounded buffer. A reader that falls behind
- * the bound is ended with `overflow`; single events are never dropped (A2A-95, SB-49).
- */
-export class Subscription implements AsyncIterable<FeedNotice> {
-  /** Why the iteration ended before its consumer wanted it to. */
-  ended: "overflow" | "gap" | "closed" | undefined;
-  readonly #limit: number;
-  readonly #owner: SubscriptionOwner;
-  readonly #queue: FeedNotice[] = [];
-  /** Published before {@link startAt}; undefined once that was called. */
-  #early: LogEvent[] | undefined = [];
-  #position: number | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(limit: number, owner: SubscriptionOwner) {
-    this.#limit = limit;
-    this.#owner = owner;
-  }
-
-  /** The last event taken in; undefined before {@link startAt}. */
-  get position(): number | undefined {
-    return this.#position;
-  }
-
-  /** From now on, hand out the events after `seq`. Those published meanwhile are already here. */
-  startAt(seq: number): void {
-    this.#position = seq;
-    const early = this.#early ?? NO_EVENTS;
-    this.#early = undefined;
-    for (const event of early) this.offer(event, false);
-  }
-
-  offer(event: LogEvent, fromLog: boolean): void {
-    if (this.ended !== undefined) return;
-    if (this.#position === undefined) {
-      this.#early?.push(event);
-      return;
-    }
-    if (event.seq <= this.#position) return;
-    if (event.seq > this.#position + 1) {
-      if (fromLog) this.#end("gap");
-      else this.#owner.check();
-      return;
-    }
-    this.#position = event.seq;
-    this.tell({ kind: "event", event });
-  }
-
-  tell(notice: FeedNotice): void {
-    if (this.ended !== undefined) return;
-    if (this.#queue.length >= this.#limit) {
-      this.#end("overflow");
-      return;
-    }
-    this.#queue.push(notice);
-    this.#rouse();
-  }
-
-  close(): void {
-    this.#end("closed");
-  }
-
-  /** The next notice that is here. Undefined: none is, and where {@link ended} says so none will be. */
-  take(): FeedNotice | undefined {
-    return this.#queue.shift();
-  }
-
-  /** Calls `wake` once: with the next notice, or at the end. One reader at a time. */
-  wait(wake: () => void): void {
-    this.#wake = wake;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<FeedNotice> {
-    return {
-      next: () => {
-        const notice = this.take();
-        if (notice !== undefined) return Promise.resolve({ done: false, value: notice });
-        if (this.ended !== undefined) return Promise.resolve(OVER);
-        return new Promise((resolve) => {
-          this.wait(() => {
-            const next = this.take();
-            resolve(next === undefined ? OVER : { done: false, value: next });
-          });
-        });
-      },
-      return: () => {
-        this.#end("closed");
-        return Promise.resolve(OVER);
-      },
-    };
-  }
-
-  #rouse(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  }
-
-  #end(reason: "overflow" | "gap" | "closed"): void {
-    if (this.ended !== undefined) return;
-    this.ended = reason;
-    this.#early = undefined;
-    this.#owner.remove(this);
-    this.#rouse();
   }
 }

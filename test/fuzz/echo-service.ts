@@ -26,7 +26,7 @@ import {
 import { listingDigest, openPageToken } from "../../src/domain/page-token.ts";
 import type { Call, Handlers, StreamItem } from "../../src/service/call.ts";
 import { resume } from "../../src/service/resumable-streams.ts";
-import { LogEvent } from "../../src/store/task-feed.ts";
+import { LogEvent } from "../../src/store/task-log.ts";
 
 const SECRET = Buffer.alloc(32, 7);
 const SEQ = 5;

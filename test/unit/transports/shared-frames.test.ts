@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { LogEvent } from "../../../src/store/task-feed.ts";
+import { LogEvent } from "../../../src/store/task-log.ts";
 import { SharedFrames } from "../../../src/transports/shared-frames.ts";
 
 function logged() {
