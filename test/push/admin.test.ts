@@ -71,7 +71,7 @@ describe("PushService", () => {
     const [one, two, three] = [await failedTask(), await failedTask(), await failedTask()];
     const [first] = await letters(one, 1);
     await letters(two, 1);
-    const [third] = await letters(three, 1);
+    await letters(three, 1);
     hook.answer = respond(204);
     const before = hook.hits.length;
     expect(await admin("ReplayDeadLetters", { ids: [first.id] })).toEqual({ replayed: 1 });
@@ -85,7 +85,7 @@ describe("PushService", () => {
       await expect.poll(left, { timeout: 15_000 }).toEqual([]);
     }
     // The same event, so the same id; the attempts start anew.
-    const last = hook.hits.find(({ body, at }) => body.includes(three) && at >= Date.parse(third.deadAt));
+    const last = hook.hits.slice(before).find(({ body }) => body.includes(three));
     expect(last?.headers).toMatchObject({
       "a2a-notification-id": `${three}/1`,
       "a2a-notification-attempt": "1",
