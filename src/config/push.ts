@@ -74,8 +74,20 @@ export const push = z
       })
       .prefault({}),
     laneDepth: count("Pushes that may wait for one config", 10_000, 1, 1_000_000),
+    laneBytes: count(
+      "Bytes of the pushes that may wait for one config; one push may always wait",
+      32 * 1024 * 1024,
+      1,
+      1024 ** 4,
+    ),
     deadLetterSeconds: seconds("How long a dead letter is kept", 604_800, 1),
     deadLetterCount: count("Dead letters kept for one agent", 10_000, 1, 1_000_000),
+    deadLetterBytes: count(
+      "Bytes of the dead letters kept for one agent; the latest is always kept",
+      64 * 1024 * 1024,
+      1,
+      1024 ** 4,
+    ),
     replaySeconds: seconds(
       "How long the sealed credential of an ended task is kept where a dead letter could need it",
       86_400,

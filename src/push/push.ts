@@ -17,6 +17,7 @@ import type { RedisConnection, RedisTarget } from "../store/connection.ts";
 import { PushConfigStore } from "../store/push-configs.ts";
 import { PushDeadLetterStore } from "../store/push-dead-letters.ts";
 import { type LaneTurn, PushLaneStore } from "../store/push-lanes.ts";
+import type { LaneLimits } from "../store/push-steps.ts";
 import { TokenBuckets } from "../store/token-buckets.ts";
 import type { Tracer } from "../telemetry/tracing/span.ts";
 import { PushRegistrar } from "./configs.ts";
@@ -101,13 +102,16 @@ export function createPush(options: PushOptions): Push {
   const keepMs = settings.replaySeconds * 1000;
   // Longer than waiting for a slot and an attempt can take together, so that no lease ends under a living worker.
   const leaseMs = timeoutMs * 1.5 + 3000;
-  const lanes = new PushLaneStore(redis, {
+  const limits: LaneLimits = {
     depth: settings.laneDepth,
+    bytes: settings.laneBytes,
     leaseMs,
     keepMs,
     deadMs: settings.deadLetterSeconds * 1000,
     deadCount: settings.deadLetterCount,
-  });
+    deadBytes: settings.deadLetterBytes,
+  };
+  const lanes = new PushLaneStore(redis, limits);
   const agents = Object.keys(config.agents);
   const worker = new LaneWorker({
     lanes,
@@ -141,7 +145,7 @@ export function createPush(options: PushOptions): Push {
     }),
     configs: new PushConfigStore(redis, { keepMs }),
     lanes,
-    deadLetters: new PushDeadLetterStore(redis),
+    deadLetters: new PushDeadLetterStore(redis, limits),
     metrics,
     exceptions: policy.exceptions,
     get underWay() {

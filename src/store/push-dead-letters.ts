@@ -1,6 +1,7 @@
 import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import { fieldsOf, type LaneTurn, turnsOf } from "./push-lanes.ts";
+import type { LaneLimits } from "./push-steps.ts";
 import { runScript } from "./script.ts";
 
 /** A push that was given up. Neither its body nor any credential is in it. Times in milliseconds since the epoch. */
@@ -38,9 +39,12 @@ const PAGE = 2000;
 /** Dead letters and the record of attempts, for operators. */
 export class PushDeadLetterStore {
   readonly #redis: RedisConnection;
+  readonly #limits: Pick<LaneLimits, "depth" | "bytes">;
 
-  constructor(redis: RedisConnection) {
+  /** @param limits of the lanes that letters are put back in */
+  constructor(redis: RedisConnection, limits: Pick<LaneLimits, "depth" | "bytes">) {
     this.#redis = redis;
+    this.#limits = limits;
   }
 
   /** Newest first; `before` (exclusive) and `since` bound the time of death, in milliseconds. */
@@ -74,15 +78,16 @@ export class PushDeadLetterStore {
     return (Array.isArray(reply) ? reply : []).map(String);
   }
 
-  /** Puts them back in their lanes. Those whose config or credential is gone are refused and stay. */
+  /** Puts them back in their lanes. Those whose config or credential is gone, or whose lane is full, are refused and stay. */
   async replay(
     agent: string,
     ids: readonly string[],
     actor: string,
   ): Promise<{ readonly replayed: number; readonly refused: number; readonly turns: LaneTurn[] }> {
+    const { depth, bytes } = this.#limits;
     const total = { replayed: 0, refused: 0, turns: [] as LaneTurn[] };
     for (let at = 0; at < ids.length; at += BATCH) {
-      const args = { grace: GRACE_MS, actor };
+      const args = { grace: GRACE_MS, depth, lanebytes: bytes, actor };
       const reply = await runScript(this.#redis, "push_replay", agent, args, ids.slice(at, at + BATCH));
       const [replayed, refused, ...turns] = Array.isArray(reply) ? reply : [];
       total.replayed += Number(replayed);

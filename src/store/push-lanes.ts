@@ -97,6 +97,8 @@ interface KnownConfig {
 /** How long an unqueued or forgotten lane is left alone before it is queued again. */
 const GRACE_MS = 10_000;
 const RELAY_BATCH = 500;
+/** Bytes that one call moves, and the last entry of it more: Redis serves nobody else meanwhile. */
+const RELAY_ROOM = 8 * 1024 * 1024;
 
 /** The outbox and the lanes of push configs. Every method is atomic; takes and outcomes of one moment share a call. */
 export class PushLaneStore {
@@ -112,14 +114,23 @@ export class PushLaneStore {
     this.#limits = limits;
   }
 
-  /** Moves a batch from the outbox to its lanes; `more` where the batch was full. */
+  /** Moves a batch from the outbox to its lanes; `more` where some are left. */
   async relay(
     agent: string,
   ): Promise<{ readonly moved: number; readonly more: boolean; readonly turns: LaneTurn[] }> {
-    const { depth, deadMs, deadCount } = this.#limits;
-    const args = { limit: RELAY_BATCH, depth, grace: GRACE_MS, ttl: deadMs, deadlimit: deadCount };
-    const [moved, ...turns] = listOf(await runScript(this.#redis, "push_relay", agent, args));
-    return { moved: Number(moved), more: Number(moved) === RELAY_BATCH, turns: turnsOf(turns) };
+    const { depth, bytes, deadMs, deadCount, deadBytes } = this.#limits;
+    const args = {
+      limit: RELAY_BATCH,
+      room: RELAY_ROOM,
+      depth,
+      lanebytes: bytes,
+      grace: GRACE_MS,
+      ttl: deadMs,
+      deadlimit: deadCount,
+      deadbytes: deadBytes,
+    };
+    const [moved, left, ...turns] = listOf(await runScript(this.#redis, "push_relay", agent, args));
+    return { moved: Number(moved), more: Number(left) === 1, turns: turnsOf(turns) };
   }
 
   /** Lanes with work whose job is missing. */

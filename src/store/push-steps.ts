@@ -11,13 +11,16 @@ export type Settlement =
 export interface LaneLimits {
   /** Pushes that may wait in one lane; one more is dead at once. */
   readonly depth: number;
+  /** Bytes of the pushes that may wait in one lane; an empty one takes any push. */
+  readonly bytes: number;
   /** How long a worker may hold a lane without a sign of life, in milliseconds. */
   readonly leaseMs: number;
   /** How long a config with dead letters outlives its task, in milliseconds. */
   readonly keepMs: number;
-  /** How long dead letters are kept, in milliseconds, and how many for one agent. */
+  /** How long dead letters are kept, in milliseconds, and how many and how many bytes for one agent. */
   readonly deadMs: number;
   readonly deadCount: number;
+  readonly deadBytes: number;
 }
 
 /** One step of one lane, as `push_step.lua` has it. */
@@ -49,10 +52,18 @@ export class LaneSteps {
   #pending: Pending[] = [];
 
   constructor(redis: RedisConnection, agent: string, holder: string, limits: LaneLimits) {
-    const { leaseMs, keepMs, deadMs, deadCount } = limits;
+    const { leaseMs, keepMs, deadMs, deadCount, deadBytes } = limits;
     this.#redis = redis;
     this.#agent = agent;
-    this.#args = { holder, lease: leaseMs, keep: keepMs, ttl: deadMs, deadlimit: deadCount, room: ROOM };
+    this.#args = {
+      holder,
+      lease: leaseMs,
+      keep: keepMs,
+      ttl: deadMs,
+      deadlimit: deadCount,
+      deadbytes: deadBytes,
+      room: ROOM,
+    };
   }
 
   take(step: LaneStep): Promise<Reply> {

@@ -10,7 +10,7 @@ local removed = 0
 local function show(id)
   local values = redis.call('HMGET', dead_key(id), unpack(FIELDS))
   if not values[1] then
-    removed = removed + redis.call('ZREM', DEAD, id)
+    removed = removed + drop_dead(id)
     return
   end
   if A.task ~= '' and values[1] ~= A.task then return end

@@ -8,8 +8,7 @@ local purged = 0
 for i = ARGS + 1, #ARGV do
   local id = ARGV[i]
   local d = redis.call('HMGET', dead_key(id), 'ref', 'task')
-  purged = purged + redis.call('ZREM', DEAD, id)
-  redis.call('DEL', dead_key(id))
+  purged = purged + drop_dead(id)
   if d[1] and redis.call('EXISTS', lane_key(d[1])) == 1 then
     local left = redis.call('HINCRBY', lane_key(d[1]), 'dead', -1)
     local at_rest = redis.call('HGET', lane_key(d[1]), 'on') ~= '1'

@@ -1,8 +1,9 @@
--- Puts dead letters back at the end of their lanes, oldest first. One whose config or credential is gone stays dead.
+-- Puts dead letters back at the end of their lanes, oldest first. One whose config or credential is gone stays dead; so
+-- does one that finds its lane full, with its successors.
 -- KEYS  1 agent prefix
 -- ARGV  the named ones, then ids.
 -- Answers {replayed, refused, ref, gen, ref, gen, ...}: the lanes that have to be queued now.
--- @args grace actor
+-- @args grace depth lanebytes actor
 -- @include wire retry_metadata task push
 
 local ids = {}
@@ -17,18 +18,21 @@ table.sort(ids, function(a, b)
   return a.id < b.id
 end)
 local out = { 0, 0 }
+local filled = {}
 for _, item in ipairs(ids) do
   local d = pairs_of(redis.call('HGETALL', dead_key(item.id)))
   local config = d.ref and (redis.call('HGET', push_key(d.task), d.ref) or redis.call('GET', ended_key(d.ref)))
   local usable = config and (not cjson.decode(config).sealed or redis.call('EXISTS', secret_key(d.ref)) == 1)
-  if usable then
-    redis.call('ZREM', DEAD, item.id)
-    redis.call('DEL', dead_key(item.id))
-    redis.call('HINCRBY', lane_key(d.ref), 'dead', -1)
+  local gen
+  if usable and not filled[d.ref] then
     -- The age counts from the replay, or an old letter would expire again at once.
     local trace = (d.trace or '') == '' and '' or ';' .. d.trace
     local entry = d.seq .. ' ' .. now .. ' ' .. d.version .. trace .. ' ' .. d.bytes
-    local gen = push_entry(d.ref, d.task, entry, now, now + tonumber(A.grace))
+    gen, filled[d.ref] = push_entry(d.ref, d.task, entry, now, now + tonumber(A.grace))
+  end
+  if usable and not filled[d.ref] then
+    drop_dead(item.id)
+    redis.call('HINCRBY', lane_key(d.ref), 'dead', -1)
     if gen then
       out[#out + 1] = d.ref
       out[#out + 1] = gen

@@ -13,7 +13,7 @@
 -- Answers for each step what head_of answers, or {'stale'}: the job was overtaken; {'busy', milliseconds}: another holds
 -- the lane; {'waiting', attempts made}; {'fenced'}: the lane has another holder; {'again'}: done, but the answer is full,
 -- ask for the head; {'failed', reason}: this step alone did not work.
--- @args holder lease keep ttl deadlimit room
+-- @args holder lease keep ttl deadlimit deadbytes room
 -- @include wire retry_metadata task push
 
 local LEASE, KEEP = tonumber(A.lease), tonumber(A.keep)
@@ -60,9 +60,9 @@ local function settle(step)
   if step.verb == 'retry' or step.verb == 'wait' then return put_back(key, ref, lane, step, entries[1]) end
   if step.verb == 'dead' then
     bury(ref, lane.task, entries[1], step.reason, tonumber(lane.n or 0) + (step.log ~= '' and 1 or 0),
-      lane.first or '', step.note, tonumber(A.ttl), tonumber(A.deadlimit))
+      lane.first or '', step.note)
   end
-  redis.call('LTRIM', entries_key(ref), 1, -1)
+  pop_entry(ref, entries[1])
   if lane.n or lane.slot then redis.call('HDEL', key, 'n', 'slot', 'first', 'note') end
   lane.n, lane.slot, lane.first = nil, nil, nil
   return head_of(ref, lane, entries[2], A.holder, LEASE, KEEP)

@@ -616,7 +616,7 @@ export declare type ReplayDeadLettersResponse = Message<"baton.admin.v1.ReplayDe
   replayed: number;
 
   /**
-   * How many stay, because their config was deleted or their credential is gone.
+   * How many stay, because their config was deleted, their credential is gone, or their lane is full.
    *
    * @generated from field: uint32 refused = 2;
    */

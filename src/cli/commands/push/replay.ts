@@ -25,7 +25,9 @@ export function pushReplayCommand(): Command {
       );
       printResult(options.json, toJson(ReplayDeadLettersResponseSchema, answer), () => {
         const refused =
-          answer.refused === 0 ? "" : ` ${answer.refused} stay: their config or credential is gone.`;
+          answer.refused === 0
+            ? ""
+            : ` ${answer.refused} stay: their config or credential is gone, or their lane is full.`;
         return `${answer.replayed} are on their way.${refused}`;
       });
     });

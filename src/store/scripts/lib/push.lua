@@ -1,13 +1,15 @@
 -- Push configs and their lanes. A lane is the queue of one (task, config): its entries leave in order, one at a time.
 --   push:<task>       hash    ref -> config as JSON, without secrets
 --   secret:<ref>      string  sealed credential
---   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead, last
+--   lane:<ref>        hash    task, gen, on, holder, until, n, slot, first, note, dead, last, and bytes: of all its entries
 --   lane:<ref>:q      list    entries, oldest first: "<seq> <ms> <version> <bytes>", or with ";<trace>" after the version: see push_trace
 --   push-lanes        zset    lanes with work, by the time when somebody should look after them
 --   push-age          zset    lanes with work, by the commit time of their oldest entry
 --   push-of:<owner>   zset    "<ref> <task>" of an endpoint's configs; score 0, or when an ended one may be forgotten
 --   push-ended:<ref>  string  the config of an ended task, kept a while for the replay of its dead letters
 --   push-dead         zset    dead letters by time; push-dead:<id> holds one
+--   push-dead-bytes   hash    what each of them would send, in bytes, and `all` for the sum: a letter that its own TTL took
+--                             does not say any more how large it was
 
 local function push_key(task) return P .. 'push:' .. task end
 local function secret_key(ref) return P .. 'secret:' .. ref end
@@ -17,6 +19,7 @@ local function ended_key(ref) return P .. 'push-ended:' .. ref end
 local function dead_key(id) return P .. 'push-dead:' .. id end
 local function owner_key(owner) return P .. 'push-of:' .. owner end
 local LANES, AGES, DEAD = P .. 'push-lanes', P .. 'push-age', P .. 'push-dead'
+local DEAD_BYTES = P .. 'push-dead-bytes'
 
 local function pairs_of(flat)
   local out = {}
@@ -66,7 +69,7 @@ end
 local function idle_lane(ref)
   redis.call('ZREM', LANES, ref)
   redis.call('ZREM', AGES, ref)
-  redis.call('HDEL', lane_key(ref), 'on', 'holder', 'until', 'n', 'slot', 'first', 'note')
+  redis.call('HDEL', lane_key(ref), 'on', 'holder', 'until', 'n', 'slot', 'first', 'note', 'bytes')
 end
 
 -- Destroys a config with its credential and all that was still to be sent.
@@ -108,15 +111,16 @@ local function is_over(task, ref)
 end
 
 -- Puts an entry at the end of a lane and starts the lane if it stands still. Answers the number under which it has to
--- be queued, or nil where that was done before; and whether the lane is full, and holds the entry not.
-local function push_entry(ref, task, entry, ms, due, depth)
-  local length = redis.call('RPUSH', entries_key(ref), entry)
-  if depth and length > depth then
-    redis.call('RPOP', entries_key(ref))
-    return nil, true
-  end
-  if length == 1 then redis.call('ZADD', AGES, ms, ref) end
+-- be queued, or nil where that was done before; and whether the lane is full, by number or bytes, and holds the entry
+-- not. An empty lane takes any entry, or one that is larger than the limit could never be sent.
+local function push_entry(ref, task, entry, ms, due)
   local lane = lane_key(ref)
+  local length = redis.call('LLEN', entries_key(ref))
+  local held = tonumber(redis.call('HGET', lane, 'bytes') or 0)
+  if length > 0 and (length >= tonumber(A.depth) or held + #entry > tonumber(A.lanebytes)) then return nil, true end
+  redis.call('RPUSH', entries_key(ref), entry)
+  redis.call('HINCRBY', lane, 'bytes', #entry)
+  if length == 0 then redis.call('ZADD', AGES, ms, ref) end
   if redis.call('HGET', lane, 'on') == '1' then return nil end
   redis.call('HSET', lane, 'on', '1', 'task', task)
   redis.call('ZADD', LANES, due, ref)
@@ -128,8 +132,25 @@ local function split_entry(entry)
   return seq, ms, version, string.sub(entry, at)
 end
 
--- Makes a dead letter of an entry (OW-52). `note` is the last failure as JSON; it holds no secret and no body.
-local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
+-- Takes the first entry off a lane.
+local function pop_entry(ref, entry)
+  redis.call('LTRIM', entries_key(ref), 1, -1)
+  redis.call('HINCRBY', lane_key(ref), 'bytes', -#entry)
+end
+
+-- Takes a dead letter off the list and the sum, with what it holds; answers how many there were.
+local function drop_dead(id)
+  if redis.call('ZREM', DEAD, id) == 0 then return 0 end
+  redis.call('DEL', dead_key(id))
+  -- Subtracted, as a negated nothing would be "-0", which is no integer to Redis.
+  redis.call('HINCRBY', DEAD_BYTES, 'all', 0 - (redis.call('HGET', DEAD_BYTES, id) or 0))
+  redis.call('HDEL', DEAD_BYTES, id)
+  return 1
+end
+
+-- Makes a dead letter of an entry (OW-52). `note` is the last failure as JSON; it holds no secret and no body. The
+-- oldest ones go where there are too many or too large ones, but never the last.
+local function bury(ref, task, entry, reason, attempts, first, note)
   local seq, ms, form, bytes = split_entry(entry)
   local version, trace = string.match(form, '^([^;]+);?(.*)$')
   local config = cjson.decode(redis.call('HGET', push_key(task), ref) or redis.call('GET', ended_key(ref)) or '{}')
@@ -138,13 +159,15 @@ local function bury(ref, task, entry, reason, attempts, first, note, ttl, limit)
   redis.call('HSET', dead_key(id), 'ref', ref, 'task', task, 'config', config.id or '', 'owner', config.owner or '',
     'host', config.host or '', 'seq', seq, 'ms', ms, 'version', version, 'bytes', bytes, 'trace', trace, 'reason', reason,
     'attempts', attempts, 'first', first, 'at', now, 'note', note)
+  local ttl = tonumber(A.ttl)
   redis.call('PEXPIRE', dead_key(id), ttl)
-  for _, old in ipairs(redis.call('ZRANGEBYSCORE', DEAD, '-inf', now - ttl, 'LIMIT', 0, 100)) do
-    redis.call('ZREM', DEAD, old)
-  end
-  for _, old in ipairs(redis.call('ZRANGE', DEAD, 0, -limit - 1)) do
-    redis.call('ZREM', DEAD, old)
-    redis.call('DEL', dead_key(old))
+  local before = tonumber(redis.call('HGET', DEAD_BYTES, id) or 0)
+  redis.call('HSET', DEAD_BYTES, id, #bytes)
+  redis.call('HINCRBY', DEAD_BYTES, 'all', #bytes - before)
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', DEAD, '-inf', now - ttl, 'LIMIT', 0, 100)) do drop_dead(old) end
+  for _, old in ipairs(redis.call('ZRANGE', DEAD, 0, -tonumber(A.deadlimit) - 1)) do drop_dead(old) end
+  while tonumber(redis.call('HGET', DEAD_BYTES, 'all')) > tonumber(A.deadbytes) and redis.call('ZCARD', DEAD) > 1 do
+    drop_dead(redis.call('ZRANGE', DEAD, 0, 0)[1])
   end
 end
 

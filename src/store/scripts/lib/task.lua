@@ -175,13 +175,32 @@ local function push_trace(t)
   return own .. ';' .. TRACE .. state
 end
 
+local OUTBOX = P .. 'outbox'
+-- Of what stands in the outbox: `bytes` of events and Tasks; `thin` where it was so many that Tasks are left out until
+-- it is empty. Not earlier: a Task that is printed later than those behind it would take its receiver back in time.
+local OUTBOX_HELD = P .. 'outbox-held'
+local OUTBOX_BYTES = 64 * 1024 * 1024
+
+-- The whole Task for 0.3 receivers, or '' where the outbox holds too much: nobody relays, and each event of a large task
+-- would add all of it once more. Then the relay prints it.
+local function whole_task(t, event)
+  local held = redis.call('HMGET', OUTBOX_HELD, 'bytes', 'thin')
+  if held[2] then return '' end
+  local whole = task_bytes(t, -1, true)
+  if tonumber(held[1] or 0) + #event + #whole <= OUTBOX_BYTES then return whole end
+  redis.call('HSET', OUTBOX_HELD, 'thin', 1)
+  return ''
+end
+
 -- Records the event for the task's push configs, in the same unit as the change that caused it, so that no crash can
 -- lose a push (D1). 1.0 receivers get the event, 0.3 receivers the whole Task as it is now.
 local function to_outbox(t, seq, event)
   if not t.push and not t.push03 then return end
-  local whole = t.push03 and task_bytes(t, -1, true) or ''
-  redis.call('XADD', P .. 'outbox', '*', 't', t.id, 's', seq, 'm', now, 'c', t.push or '', 'd', t.push03 or '',
-    'e', event, 'w', whole, 'x', push_trace(t))
+  local own = t.push and event or ''
+  local whole = t.push03 and whole_task(t, own) or ''
+  redis.call('XADD', OUTBOX, '*', 't', t.id, 's', seq, 'm', now, 'c', t.push or '', 'd', t.push03 or '',
+    'e', own, 'w', whole, 'x', push_trace(t))
+  redis.call('HINCRBY', OUTBOX_HELD, 'bytes', #own + #whole)
   redis.call('SPUBLISH', P .. 'outbox:bell', seq)
 end
 
