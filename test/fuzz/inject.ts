@@ -73,9 +73,7 @@ export async function inject(
     for (const handler of handlers) {
       if (await handler(request, response)) {
         await ended;
-        const raw = Buffer.concat(sink.chunks);
-        const head = raw.indexOf("\r\n\r\n");
-        return { status: response.statusCode, headers: response.getHeaders(), body: raw.subarray(head + 4) };
+        return { status: response.statusCode, ...readAnswer(Buffer.concat(sink.chunks)) };
       }
     }
     ended.catch(() => {});
@@ -84,4 +82,30 @@ export async function inject(
     clearTimeout(timer);
     sink.destroy();
   }
+}
+
+/** What a client sees of an answer in HTTP/1.1. */
+function readAnswer(raw: Buffer): Pick<Injected, "headers" | "body"> {
+  const end = raw.indexOf("\r\n\r\n");
+  const [, ...lines] = raw.toString("latin1", 0, end).split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body = raw.subarray(end + 4);
+  return { headers, body: headers["transfer-encoding"] === "chunked" ? unchunked(body) : body };
+}
+
+function unchunked(body: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  let at = 0;
+  while (at < body.length) {
+    const line = body.indexOf("\r\n", at);
+    const size = Number.parseInt(body.toString("latin1", at, line), 16);
+    chunks.push(body.subarray(line + 2, line + 2 + size));
+    at = line + 2 + size + 2;
+  }
+  return Buffer.concat(chunks);
 }
