@@ -73,7 +73,7 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
     host: config.listen.host,
     port: config.listen.port,
     // By the end of the delay clients have dropped what they did not use in it, and what they used was answered `close`.
-    limits: { pingMs: sse.keepAliveMs, keepAliveHintMs: config.drain.delaySeconds * 1000 },
+    limits: { pingMs: sse.keepAliveMs, keepAliveHintMs: config.drain.delaySeconds * 1000, stallMs },
     reusePort: options.reusePort,
     handlers: [
       (request) => {

@@ -1,16 +1,20 @@
+import type { EventEmitter } from "node:events";
+import type { Answering } from "./stalled-answers.ts";
+
 /** Responses that have begun and not ended; what a drain waits for. */
 export class InFlight {
-  readonly #open = new Set<object>();
+  readonly #open = new Set<Answering>();
   #idle: (() => void)[] = [];
 
   get size(): number {
     return this.#open.size;
   }
 
-  add(response: { on(event: "close", listener: () => void): unknown }): void {
+  add(response: Answering): void {
     this.#open.add(response);
     // Closed once; `once` would make more objects than the listener is.
-    response.on("close", () => {
+    // The union of their signatures does not say that all have it.
+    (response as EventEmitter).on("close", () => {
       this.#open.delete(response);
       if (this.#open.size > 0) return;
       const waiting = this.#idle;
@@ -19,7 +23,7 @@ export class InFlight {
     });
   }
 
-  values(): Iterable<object> {
+  values(): Iterable<Answering> {
     return this.#open;
   }
 

@@ -26,6 +26,8 @@ export interface ListenerLimits {
    * cut what is silent for a minute (G8).
    */
   readonly pingMs: number;
+  /** How long a client may take nothing of an answer that is complete; then it is cut. */
+  readonly stallMs: number;
   /** All headers of one request together; then 431, or a reset on HTTP/2. */
   readonly maxHeaderBytes: number;
   /** Open connections; more are dropped at once. */
@@ -42,6 +44,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   keepAliveHintMs: 0,
   sessionIdleMs: 15 * 60_000,
   pingMs: 15_000,
+  stallMs: 60_000,
   maxHeaderBytes: 16_384,
   maxConnections: 18_000,
   maxConcurrentStreams: 1_000,

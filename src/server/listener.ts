@@ -17,6 +17,7 @@ import type { ServerLog } from "./log.ts";
 import { route } from "./routes.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 import { sniff } from "./sniff.ts";
+import { cutStalledAnswers } from "./stalled-answers.ts";
 
 export interface TlsMaterial {
   /** Certificate chain, PEM. */
@@ -148,7 +149,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   // A TCP server that listens has an AddressInfo; the other forms are of pipes and closed servers.
   const bound = server.address() as AddressInfo;
 
+  const stopCutting = cutStalledAnswers(inFlight, limits.stallMs);
+
   const close = async (): Promise<void> => {
+    stopCutting();
     const closed = stopAccepting(server);
     for (const socket of sockets) socket.destroy();
     http1.close();
