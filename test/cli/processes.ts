@@ -19,12 +19,14 @@ export interface CliOptions {
   readonly input?: string;
   /** Arguments of Node that run another program than the command. */
   readonly program?: readonly string[];
+  /** Node itself; default: the one that runs the test. */
+  readonly node?: string;
 }
 
 /** A command as a process of its own; nothing of this process's BATON_ environment reaches it. */
 export function spawnCli(args: readonly string[], options: CliOptions = {}): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("BATON_"));
-  return spawn(process.execPath, [...(options.program ?? [MAIN]), ...args], {
+  return spawn(options.node ?? process.execPath, [...(options.program ?? [MAIN]), ...args], {
     cwd: options.cwd,
     env: { ...Object.fromEntries(inherited), ...options.env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -39,6 +39,12 @@ export interface Supervisor extends Addresses {
 /** What a worker may take beyond delay and grace, to close what it holds, in milliseconds. */
 const CLOSING_MS = 5000;
 
+/**
+ * Between two tries where the system has no process to give, in milliseconds. That says nothing about the workers that
+ * serve, so it is tried for as long as they do.
+ */
+const SCARCE_MS = 2000;
+
 /** Systems on which Node binds a port several times; elsewhere it refuses. */
 const REUSE_PORT = new Set<string>(["linux", "freebsd", "dragonfly", "sunos", "aix"]);
 
@@ -144,10 +150,24 @@ class Pool {
 
   #fork(place: number): Promise<Addresses> {
     const orders: WorkerOrders = { ...this.#orders, number: place + 1 };
-    const worker = cluster.fork({ [ORDERS_VARIABLE]: JSON.stringify(orders) });
     const begun = performance.now();
-    this.#places[place] = worker;
     const started = Promise.withResolvers<Addresses>();
+    // Whoever started it may not be waiting any more.
+    started.promise.catch(() => {});
+    const notMade = (error: unknown): void => {
+      const why = error instanceof Error ? error.message : String(error);
+      started.reject(new Error(`worker ${place + 1} could not be started (${why})`));
+      this.#places[place] = undefined;
+      this.#again(place, SCARCE_MS, `no process for worker ${place + 1} (${why}): trying again`);
+    };
+    let worker: Worker;
+    try {
+      worker = cluster.fork({ [ORDERS_VARIABLE]: JSON.stringify(orders) });
+    } catch (error) {
+      notMade(error);
+      return started.promise;
+    }
+    this.#places[place] = worker;
     let served = false;
     worker.on("message", (message: ToPrimary) => {
       if (message.kind === "ready") {
@@ -163,6 +183,10 @@ class Pool {
         this.#surveys.take(id, value);
       } else void this.#survey(worker, message);
     });
+    // With a process it is about its line alone, and the end of the process is told by itself.
+    worker.on("error", (error) => {
+      if (worker.process.pid === undefined) notMade(error);
+    });
     worker.once("exit", (code, signal) => {
       this.#places[place] = undefined;
       this.#totals
@@ -171,8 +195,6 @@ class Pool {
       started.reject(new Error(`worker ${place + 1} ended before it served (${signal ?? `code ${code}`})`));
       if (!this.#stopping) this.#died(place, served, performance.now() - begun, signal ?? `code ${code}`);
     });
-    // Whoever started it may not be waiting any more.
-    started.promise.catch(() => {});
     return started.promise;
   }
 
@@ -183,7 +205,12 @@ class Pool {
       return;
     }
     const again = `worker ${place + 1} ended (${how})${served ? "" : " before it served"}: starting another`;
-    this.#log.warn({ kind: "worker", waitMs: pause }, again);
+    this.#again(place, pause, again);
+  }
+
+  #again(place: number, pause: number, why: string): void {
+    if (this.#stopping) return;
+    this.#log.warn({ kind: "worker", waitMs: pause }, why);
     setTimeout(() => {
       if (this.#stopping) return;
       this.#fork(place).then(
