@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Restarts } from "../../src/server/workers/restarts.ts";
 import { Surveys } from "../../src/server/workers/survey.ts";
 import { Totals } from "../../src/server/workers/totals.ts";
+import { Watchdog } from "../../src/server/workers/watchdog.ts";
 import { mergeFamilies, type Sample } from "../../src/telemetry/exposition.ts";
 import { logOfWorker } from "../../src/telemetry/log.ts";
 import { createMetrics, printMetrics } from "../../src/telemetry/metrics.ts";
@@ -18,6 +20,45 @@ describe("restarts of workers", () => {
     for (let i = 0; i < 5; i += 1) restarts.died(1000);
     expect(restarts.died(60_000)).toBe(100);
     expect(restarts.died(1000)).toBe(100);
+  });
+});
+
+describe("the watchdog", () => {
+  function watch(answer: (watchdog: Watchdog) => void) {
+    const seen = { asked: 0, silent: 0 };
+    const watchdog: Watchdog = new Watchdog({
+      everyMs: 10,
+      misses: 3,
+      ask: () => {
+        seen.asked += 1;
+        answer(watchdog);
+      },
+      onSilent: () => {
+        seen.silent += 1;
+      },
+    });
+    return { seen, watchdog };
+  }
+
+  it("tells once of a worker that answers none of several questions, and asks it no more", async () => {
+    const { seen } = watch(() => {});
+    await sleep(200);
+    expect(seen).toEqual({ asked: 3, silent: 1 });
+  });
+
+  it("says nothing of one that answers each, or at least the last that it may", async () => {
+    const each = watch((watchdog) => watchdog.heard());
+    const last = watch((watchdog) => {
+      if (last.seen.asked % 3 === 0) watchdog.heard();
+    });
+    await sleep(200);
+    expect(each.seen.silent + last.seen.silent).toBe(0);
+    expect(last.seen.asked).toBeGreaterThan(3);
+    each.watchdog.stop();
+    last.watchdog.stop();
+    const { asked } = each.seen;
+    await sleep(50);
+    expect(each.seen.asked).toBe(asked);
   });
 });
 

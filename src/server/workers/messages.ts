@@ -17,12 +17,15 @@ export interface SurveyAnswer {
 
 export type ToWorker =
   | { readonly kind: "stop"; readonly graceMs: number }
+  /** Answered at once, whatever else is going on. */
+  | { readonly kind: "ping" }
   | { readonly kind: "ask"; readonly id: number; readonly question: Question }
   | { readonly kind: "survey"; readonly id: number; readonly answers: readonly SurveyAnswer[] };
 
 export type ToPrimary =
   | ({ readonly kind: "ready" } & Addresses)
   | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "pong" }
   | { readonly kind: "survey"; readonly id: number; readonly question: Question }
   | { readonly kind: "answer"; readonly id: number; readonly value: WorkerAnswers[Question] };
 

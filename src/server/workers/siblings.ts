@@ -42,6 +42,7 @@ export class Siblings {
     this.stopped = stopped.promise;
     line.on("message", (message) => {
       if (message.kind === "stop") stopped.resolve(message.graceMs);
+      else if (message.kind === "ping") void this.#tell({ kind: "pong" });
       else if (message.kind === "ask") void this.#answer(message.id, message.question);
       else if (message.kind === "survey") {
         this.#surveys.get(message.id)?.(message.answers);

@@ -23,6 +23,7 @@ import {
 import { Restarts } from "./restarts.ts";
 import { Surveys } from "./survey.ts";
 import { Totals } from "./totals.ts";
+import { Watchdog } from "./watchdog.ts";
 
 export interface SupervisorOptions {
   readonly config: Config;
@@ -44,6 +45,9 @@ const CLOSING_MS = 5000;
  * serve, so it is tried for as long as they do.
  */
 const SCARCE_MS = 2000;
+
+/** A worker that answers nothing for half a minute hangs. Pauses in milliseconds. */
+const WATCH = { everyMs: 5000, misses: 6 } as const;
 
 /** Systems on which Node binds a port several times; elsewhere it refuses. */
 const REUSE_PORT = new Set<string>(["linux", "freebsd", "dragonfly", "sunos", "aix"]);
@@ -169,9 +173,12 @@ class Pool {
     }
     this.#places[place] = worker;
     let served = false;
+    let watchdog: Watchdog | undefined;
     worker.on("message", (message: ToPrimary) => {
+      watchdog?.heard();
       if (message.kind === "ready") {
         served = true;
+        watchdog = this.#watch(place, worker);
         const { kind: _, ...addresses } = message;
         started.resolve(addresses);
       } else if (message.kind === "failed") started.reject(new Error(message.message));
@@ -181,13 +188,14 @@ class Pool {
         const alive = this.#places[place] === worker;
         if (alive && value !== null && "own" in value) this.#totals.told(place, value);
         this.#surveys.take(id, value);
-      } else void this.#survey(worker, message);
+      } else if (message.kind === "survey") void this.#survey(worker, message);
     });
     // With a process it is about its line alone, and the end of the process is told by itself.
     worker.on("error", (error) => {
       if (worker.process.pid === undefined) notMade(error);
     });
     worker.once("exit", (code, signal) => {
+      watchdog?.stop();
       this.#places[place] = undefined;
       this.#totals
         .ended(place)
@@ -196,6 +204,18 @@ class Pool {
       if (!this.#stopping) this.#died(place, served, performance.now() - begun, signal ?? `code ${code}`);
     });
     return started.promise;
+  }
+
+  /** From when it serves: a start may take long where the machine has a lot else to do. */
+  #watch(place: number, worker: Worker): Watchdog {
+    return new Watchdog({
+      ...WATCH,
+      ask: () => send(worker, { kind: "ping" }),
+      onSilent: () => {
+        this.#log.warn({ kind: "worker" }, `worker ${place + 1} hangs: killing it`);
+        worker.process.kill("SIGKILL");
+      },
+    });
   }
 
   #died(place: number, served: boolean, livedMs: number, how: string): void {
