@@ -3,6 +3,7 @@ import { type Task, TaskSchema, type TaskState } from "../../gen/lf/a2a/v1/a2a_p
 import { rememberBytes } from "../domain/encoded.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { runScript } from "./script.ts";
+import { memoryOf } from "./task-weight.ts";
 import { VersionCache } from "./version-cache.ts";
 
 /** Whose eyes a read is done with. `shared`: the agent lets every endpoint of a queue see that queue's tasks. */
@@ -119,7 +120,7 @@ export class TaskStore {
     if (verdict !== "ok") return undefined;
     const snapshot = snapshotOf(rest);
     const [bytes, , , version] = rest;
-    this.#cache.set(key, String(version), snapshot, (bytes as Buffer).length);
+    this.#cache.set(key, String(version), snapshot, memoryOf(snapshot.task, (bytes as Buffer).length));
     return snapshot;
   }
 

@@ -7,9 +7,8 @@ interface Entry<T> {
   used: boolean;
 }
 
-/** What an entry costs besides its content, and how much larger a message is than its wire bytes, roughly. */
+/** What an entry costs besides its content, roughly. */
 const ENTRY_BYTES = 1024;
-const MESSAGE_FACTOR = 8;
 
 /**
  * What was read last of many records; those that nobody has asked for since room was last made go first. Never an answer by itself: the store is asked each
@@ -31,10 +30,10 @@ export class VersionCache<T> {
     return entry;
   }
 
-  /** `size`: of the value on the wire, in bytes. One that is large against the whole cache is not kept. */
+  /** `size`: how much memory the value takes, in bytes. One that is large against the whole cache is not kept. */
   set(key: string, version: string, value: T, size: number): void {
     this.delete(key);
-    const bytes = ENTRY_BYTES + size * MESSAGE_FACTOR;
+    const bytes = ENTRY_BYTES + size;
     if (bytes > this.#limit / 8) return;
     this.#entries.set(key, { version, value, bytes, used: false });
     this.#bytes += bytes;

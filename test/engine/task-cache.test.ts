@@ -1,8 +1,19 @@
 /** A task that a process has read before is asked for again by its version: what another process changed is seen. */
-import { create } from "@bufbuild/protobuf";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { NullValue } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ArtifactSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  ArtifactSchema,
+  PartSchema,
+  Role,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RedisConnection } from "../../src/store/connection.ts";
+import { memoryOf } from "../../src/store/task-weight.ts";
 import { type TaskSnapshot, WHOLE_TASK } from "../../src/store/tasks.ts";
 import { VersionCache } from "../../src/store/version-cache.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
@@ -116,9 +127,9 @@ describe("the cache", () => {
   it("drops what was not used for longest once it is full", () => {
     const cache = new VersionCache<string>(100_000);
     const room = 12;
-    for (let index = 0; index < room; index += 1) cache.set(`k${index}`, "1", `s${index}`, 900);
+    for (let index = 0; index < room; index += 1) cache.set(`k${index}`, "1", `s${index}`, 7200);
     expect(cache.get("k0")?.value).toBe("s0");
-    cache.set("more", "1", "more", 900);
+    cache.set("more", "1", "more", 7200);
     expect(cache.get("k0")).toBeDefined();
     expect(cache.get("k1")).toBeUndefined();
     expect(cache.get("more")).toBeDefined();
@@ -126,15 +137,65 @@ describe("the cache", () => {
 
   it("keeps nothing that would fill it alone", () => {
     const cache = new VersionCache<string>(100_000);
-    cache.set("large", "1", "large", 50_000);
+    cache.set("large", "1", "large", 12_500);
     expect(cache.get("large")).toBeUndefined();
   });
 
   it("counts an entry once that is written again", () => {
     const cache = new VersionCache<string>(100_000);
     cache.set("other", "1", "other", 100);
-    for (let index = 0; index < 1000; index += 1) cache.set("same", String(index), "same", 900);
+    for (let index = 0; index < 1000; index += 1) cache.set("same", String(index), "same", 7200);
     expect(cache.get("other")).toBeDefined();
     expect(cache.get("same")?.version).toBe("999");
+  });
+});
+
+describe("what is kept", () => {
+  const text = (value: string) => create(PartSchema, { content: { case: "text", value } });
+  const kinds: readonly (readonly [string, () => MessageInitShape<typeof TaskSchema>])[] = [
+    ["a long text", () => ({ artifacts: [{ artifactId: "a", parts: [text("x".repeat(200_000))] }] })],
+    [
+      "very many parts",
+      () => ({ artifacts: [{ artifactId: "a", parts: Array.from({ length: 40_000 }, () => text("a")) }] }),
+    ],
+    [
+      "very many messages",
+      () => ({
+        history: Array.from({ length: 4000 }, (_, index) => ({
+          messageId: String(index),
+          role: Role.USER,
+          parts: [text("a")],
+        })),
+      }),
+    ],
+    [
+      "structured data",
+      () => {
+        const values = Array.from({ length: 40_000 }, () => ({
+          kind: { case: "nullValue" as const, value: NullValue.NULL_VALUE },
+        }));
+        const value = { kind: { case: "listValue" as const, value: { values } } };
+        return { artifacts: [{ artifactId: "a", parts: [{ content: { case: "data" as const, value } }] }] };
+      },
+    ],
+    [
+      "metadata",
+      () => ({
+        metadata: Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, null])),
+      }),
+    ],
+  ];
+
+  it.each(kinds)("counts at least the memory that it takes: %s", (_, make) => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const bytes = Buffer.from(toBinary(TaskSchema, create(TaskSchema, make())));
+    const held: Task[] = [];
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let count = 0; count < 10; count += 1) held.push(fromBinary(TaskSchema, Buffer.from(bytes)));
+    collect();
+    const each = (process.memoryUsage().heapUsed - before) / held.length;
+    expect(memoryOf(held[0] as Task, bytes.length)).toBeGreaterThan(each);
   });
 });
