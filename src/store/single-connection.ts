@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, ErrorReply, RESP_TYPES } from "redis";
 import type { ChannelListener, RedisConnection, RedisTarget, Reply } from "./connection.ts";
 import { Patience } from "./patience.ts";
@@ -13,6 +14,9 @@ export interface SingleOptions {
 
 // RESP 2: replies are arrays, as the scripts see them, whatever the command.
 const TYPE_MAPPING = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
+
+/** Between two tries to hear a channel on a connection that breaks, in milliseconds. */
+const RETRY_MS = 100;
 
 /** How long commands under way may take to end when the connection is closed, in milliseconds. */
 const CLOSE_MS = 5000;
@@ -175,17 +179,33 @@ class SingleConnection implements RedisConnection {
     const channels = newChannels(this.#base);
     this.#channels = channels;
     channels.on("error", (error) => onError(error));
-    const ready = (async () => {
+    const listen = async () => {
       await channels.connect();
       for (const [channel, listeners] of this.#listeners) {
-        for (const listener of listeners) await channels.sSubscribe(channel, listener, true);
+        for (const listener of listeners) await this.#listenAgain(channels, channel, listener);
       }
+      if (this.#channels !== channels) return;
       // What was said meanwhile was missed, as at any reconnect.
       this.#tellReconnected();
       channels.on("ready", this.#tellReconnected);
-    })();
-    ready.catch((error) => {
+    };
+    listen().catch((error) => {
       if (this.#channels === channels) onError(error);
     });
+  }
+
+  /** The new connection may break, too: the client opens it anew, but what was asked for in that moment is given up. */
+  async #listenAgain(channels: Channels, channel: string, listener: ChannelListener): Promise<void> {
+    const isWanted = () => this.#listeners.get(channel)?.has(listener) === true;
+    while (this.#channels === channels && channels.isOpen && isWanted()) {
+      try {
+        await channels.sSubscribe(channel, listener, true);
+        if (!isWanted()) await channels.sUnsubscribe(channel, listener, true);
+        return;
+      } catch (error) {
+        if (this.#channels === channels && !this.#closed) this.#options.onError(error);
+        await sleep(RETRY_MS);
+      }
+    }
   }
 }

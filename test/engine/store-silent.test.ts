@@ -23,6 +23,7 @@ afterAll(async () => {
 /** A way to the server. While `silent`, connections are taken, and what is said on old and new ones goes nowhere. */
 async function startWay() {
   let silent = false;
+  let subscribes = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
   const deaf = new Set<Socket>();
   const way = createServer((near) => {
@@ -32,7 +33,10 @@ async function startWay() {
     else {
       const far = dial(server.socketPath);
       far.on("error", () => {});
-      near.on("data", (bytes) => deaf.has(near) || far.write(bytes));
+      near.on("data", (bytes: Buffer) => {
+        if (bytes.includes("ssubscribe") && !deaf.has(near) && --subscribes === 0) near.destroy();
+        else if (!deaf.has(near)) far.write(bytes);
+      });
       far.on("data", (bytes) => deaf.has(near) || near.write(bytes));
       near.on("close", () => far.destroy());
       far.on("close", () => near.destroy());
@@ -52,6 +56,10 @@ async function startWay() {
     },
     speak() {
       silent = false;
+    },
+    /** Cuts the connection on which the `nth` channel from now is asked for, once. */
+    breakAt(nth: number) {
+      subscribes = nth;
     },
   };
 }
@@ -105,10 +113,52 @@ it("fails what is under way as Unavailable, and is connected to anew; channels a
     .toEqual(["before", "after"]);
 }, 60_000);
 
+it("hears all channels again where the new connection breaks while they are asked for", async () => {
+  const way = await startWay();
+  const redis = await connectRedis({
+    target: { kind: "single", url: way.url },
+    patienceMs: 400,
+    stallMs: 400,
+    onError: () => {},
+  });
+  onTestFinished(() => redis.close());
+  let reconnects = 0;
+  redis.onSubscriberReconnect(() => {
+    reconnects++;
+  });
+  const heard = new Set<string>();
+  const channels = Array.from({ length: 6 }, (_, index) => `{c}bell${index}`);
+  const listeners = channels.map((channel) => () => heard.add(channel));
+  for (const [index, channel] of channels.entries())
+    await redis.subscribe(channel, listeners[index] ?? (() => {}));
+  way.fallSilent();
+  await redis.run("n", ["PING"]).catch(() => {});
+  way.breakAt(3);
+  way.speak();
+  await expect
+    .poll(() => redis.run("n", ["PING"]).then(String, () => "none"), { timeout: 10_000 })
+    .toBe("PONG");
+  await expect
+    .poll(
+      async () => {
+        for (const channel of channels) await redis.run(channel, ["SPUBLISH", channel, "x"]);
+        return [...heard].sort();
+      },
+      { timeout: 10_000, interval: 100 },
+    )
+    .toEqual(channels);
+  await expect.poll(() => reconnects).toBeGreaterThan(0);
+  // What was given up in the meantime stays so.
+  for (const [index, channel] of channels.entries())
+    await redis.unsubscribe(channel, listeners[index] ?? (() => {}));
+  expect(await redis.run("{c}", ["PUBSUB", "SHARDCHANNELS", "{c}*"])).toEqual([]);
+}, 60_000);
+
 it("is left alone while nothing is asked, and while it answers others during what takes long", async () => {
   const way = await startWay();
   const errors: unknown[] = [];
-  const options = { patienceMs: 300, stallMs: 300, onError: (error: unknown) => errors.push(error) };
+  // Redis looks at its clock ten times a second, so that a wait may last a tenth longer.
+  const options = { patienceMs: 300, stallMs: 500, onError: (error: unknown) => errors.push(error) };
   const redis = await connectRedis({ target: { kind: "single", url: way.url }, ...options });
   onTestFinished(() => redis.close());
   const connection = async () => String(await redis.run("n", ["CLIENT", "ID"]));
