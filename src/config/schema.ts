@@ -148,7 +148,12 @@ export const configSchema = z.strictObject({
         .min(1)
         .default(256)
         .describe("Events held for a slow reader before it is cut (SB-49)."),
-      stallSeconds: seconds("How long a client may take nothing of a stream or an answer before it is cut", 60, 0.1, 3600),
+      stallSeconds: seconds(
+        "How long a client may take nothing of a stream or an answer before it is cut",
+        60,
+        0.1,
+        3600,
+      ),
       keepAliveSeconds: seconds(
         "Silence after which a comment is sent on an event stream, and pause between HTTP/2 pings under gRPC streams; shorter than the idle limit of every proxy",
         15,
