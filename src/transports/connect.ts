@@ -5,7 +5,7 @@
  */
 import { type DescMessage, type DescMethod, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { createConnectRouter, createContextValues, type HandlerContext } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { BatonError } from "../domain/errors.ts";
 import { admit, stateKey } from "./connect/admission.ts";
@@ -15,6 +15,7 @@ import type { ConnectHandlerOptions } from "./connect/options.ts";
 import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./connect/request-message.ts";
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
 import { clientAddress } from "./forwarded.ts";
+import { encodeMessage } from "./grpc/message-text.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
 import { onlyThis } from "./sse.ts";
 import { cutWhenStalled, STALL_MS } from "./stall.ts";
@@ -154,7 +155,7 @@ async function serve(
   const stop = cutWhenStalled(response, options.stallMs ?? STALL_MS);
   try {
     const answer = await handler({ ...universal, header });
-    await Promise.race([universalResponseToNodeResponse(answer, response), closed(response)]);
+    await Promise.race([universalResponseToNodeResponse(readable(answer), response), closed(response)]);
   } catch (thrown) {
     if (!response.headersSent && !response.writableEnded) {
       writeError(response, wire, BatonError.from(thrown), options.dispatcher);
@@ -163,6 +164,23 @@ async function serve(
   } finally {
     stop();
   }
+}
+
+/**
+ * Escapes in `grpc-message` what the protocol says must be. connect-es escapes more, and `@grpc/grpc-js` would show a
+ * colon as `%3A`. The trailers are read when the body has been written, so only then are they final.
+ */
+function readable(answer: UniversalServerResponse): UniversalServerResponse {
+  const { trailer } = answer;
+  if (trailer === undefined) return answer;
+  return {
+    ...answer,
+    get trailer() {
+      const text = trailer.get("grpc-message");
+      if (text !== null) trailer.set("grpc-message", encodeMessage(decodeURIComponent(text)));
+      return trailer;
+    },
+  };
 }
 
 /** connect-es waits for an `end` that a response never emits, so the end of the response is watched here. */

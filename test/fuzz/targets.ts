@@ -285,14 +285,16 @@ const binaryCall = fc
 
 const grpcInputs = fc.record({ call: binaryCall, more: moreHeaders });
 
-const grpcTarget: Target<{
+type GrpcTarget = Target<{
   call: { method: (typeof SERVICES)[number]; message: Buffer; outer: Cut[] };
   more: Record<string, string>;
-}> = {
-  name: "grpc",
+}>;
+
+const grpcTarget = (name: string, path: "listener" | "connectEs"): GrpcTarget => ({
+  name,
   inputs: grpcInputs,
   open(world) {
-    const client = new RawGrpc(world.listener.url);
+    const client = new RawGrpc(world[path].url);
     return {
       async run({ call, more }) {
         const headers = { ...HOST, "content-type": "application/grpc", ...headersOf(more) };
@@ -308,7 +310,7 @@ const grpcTarget: Target<{
       close: () => client.close(),
     };
   },
-};
+});
 
 /** A client library would not let others through. */
 function headersOf(more: Record<string, string>): Record<string, string> {
@@ -420,7 +422,8 @@ export const TARGETS = [
   httpTarget("connect json", connectJson, checkConnect),
   httpTarget("connect binary", connectBinary, checkConnect),
   httpTarget("grpc-web", webInputs, checkConnect),
-  grpcTarget,
+  grpcTarget("grpc", "listener"),
+  grpcTarget("grpc by connect-es", "connectEs"),
   pageToken,
   sseIds,
 ] as readonly Target[];

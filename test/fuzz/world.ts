@@ -21,6 +21,8 @@ export interface World {
   readonly handlers: readonly HttpHandler[];
   /** A listener with the gRPC path that takes HTTP/2 streams by itself. */
   readonly listener: Listener;
+  /** One where connect-es serves gRPC as well. */
+  readonly connectEs: Listener;
   close(): Promise<void>;
 }
 
@@ -50,5 +52,9 @@ export async function createWorld(): Promise<World> {
   ];
   const grpc = createGrpcHandler({ dispatcher, readMaxBytes: 262_144, baseHeaders: {} });
   const listener = await startListener({ host: "127.0.0.1", port: 0, handlers, streamHandlers: [grpc] });
-  return { handlers, listener, close: () => listener.close() };
+  const connectEs = await startListener({ host: "127.0.0.1", port: 0, handlers });
+  const close = async () => {
+    await Promise.all([listener.close(), connectEs.close()]);
+  };
+  return { handlers, listener, connectEs, close };
 }

@@ -11,16 +11,20 @@ const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 
 /**
  * Runs every scenario that the transport can express, against one gateway. `redis` starts another kind of Redis for it
- * and answers the configuration that reaches it.
+ * and answers the configuration that reaches it; `config` is laid over that of the gateway.
  */
-export function runTable(kind: DriverKind, redis?: () => Promise<Record<string, unknown>>): void {
+export function runTable(
+  kind: DriverKind,
+  redis?: () => Promise<Record<string, unknown>>,
+  config: Record<string, unknown> = {},
+): void {
   describe(kind.name, () => {
     let gateway: TestGateway;
     let driver: Driver;
 
     beforeAll(async () => {
       const push = { ...GATEWAY.push, ...(redis === undefined ? {} : { secretKey: SECRET_KEY }) };
-      gateway = await startTestGateway({ ...GATEWAY, push, ...(await redis?.()) });
+      gateway = await startTestGateway({ ...GATEWAY, push, ...(await redis?.()), ...config });
       driver = await kind.connect({ url: gateway.url, authority: new URL(gateway.url).host });
     });
     afterAll(async () => {
