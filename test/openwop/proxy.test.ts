@@ -237,16 +237,16 @@ describe.each([1, 2] as const)("before a host of major %i", (major) => {
     expect((await owner.task(id)).status.state).toBe("TASK_STATE_INPUT_REQUIRED");
   });
 
-  it.runIf(major === 2)(
-    "OW-25 the list of runs leaves out those whose tasks are somebody else's",
-    async () => {
+  // A host of major 1 has no list.
+  if (major === 2) {
+    it("OW-25 the list of runs leaves out those whose tasks are somebody else's", async () => {
       const { id } = await owner.start();
       const listed = async (token: string) =>
         JSON.parse((await driver("GET", "/runs", { token })).text).runs.map(({ runId }: Json) => runId);
       expect(await listed(owner.token)).toContain(id);
       expect(await listed(stranger.token)).not.toContain(id);
-    },
-  );
+    });
+  }
 
   it("OW-58 an endpoint of another agent, and nobody, get nothing", async () => {
     expect((await driver("GET", `${prefix}/workflows/echo`, { token: elsewhere })).status).toBe(403);
