@@ -9,12 +9,12 @@ import { Empty, Loading } from "../parts/empty.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { notify } from "../parts/notices.tsx";
 import { Page } from "../parts/page.tsx";
-import { Select } from "../parts/select.tsx";
 import { shortId } from "../parts/short.ts";
 import { Tabs } from "../parts/tabs.tsx";
 import { When } from "../parts/when.tsx";
-import { setQuery, usePlace } from "../routing/place.ts";
+import { usePlace } from "../routing/place.ts";
 import { countDead, useAgents, useAgentsPending, useAttention } from "../shell/attention.tsx";
+import { AgentFilter } from "./agent-filter.tsx";
 import { type DeadPush, PushDeadTable } from "./push-dead-table.tsx";
 import { taskAddress } from "./task-table.tsx";
 
@@ -43,12 +43,7 @@ export function DeadLettersPage() {
       />
       {agents.length > 1 && (
         <div class="filters">
-          <Select
-            label="Agent"
-            value={agent}
-            options={[{ value: "", text: "any" }, ...agents.map((name) => ({ value: name, text: name }))]}
-            onChange={(value) => setQuery({ agent: value })}
-          />
+          <AgentFilter agent={agent} agents={agents} />
         </div>
       )}
       {pending ? (

@@ -10,6 +10,7 @@ import { Loading } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { FailureNote, LiveFault } from "../parts/failure-note.tsx";
 import { Field } from "../parts/field.tsx";
+import { FormButtons } from "../parts/form-buttons.tsx";
 import { notify } from "../parts/notices.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { shortId } from "../parts/short.ts";
@@ -152,14 +153,7 @@ function Edit(props: { readonly endpoint: Endpoint; onClose(): void; onChanged()
           hint="60 to 86400. Empty: the server's."
         />
         {failure !== undefined && <FailureNote failure={failure} />}
-        <div class="buttons">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            Save
-          </button>
-        </div>
+        <FormButtons action="Save" disabled={busy} onClose={onClose} />
       </form>
     </Dialog>
   );

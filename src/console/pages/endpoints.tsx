@@ -10,10 +10,10 @@ import { LiveFault } from "../parts/failure-note.tsx";
 import { FilterText } from "../parts/filter-text.tsx";
 import { Page } from "../parts/page.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
-import { Select } from "../parts/select.tsx";
 import { When } from "../parts/when.tsx";
 import { address, setQuery, usePlace } from "../routing/place.ts";
 import { useAgents } from "../shell/attention.tsx";
+import { AgentFilter } from "./agent-filter.tsx";
 import { CreateEndpoint } from "./endpoint/create.tsx";
 import { scopeText } from "./endpoint/scope.tsx";
 
@@ -47,14 +47,7 @@ export function EndpointsPage() {
           value={text}
           onChange={(value) => setQuery({ text: value })}
         />
-        {agents.length > 1 && (
-          <Select
-            label="Agent"
-            value={agent}
-            options={[{ value: "", text: "any" }, ...agents.map((name) => ({ value: name, text: name }))]}
-            onChange={(value) => setQuery({ agent: value })}
-          />
-        )}
+        {agents.length > 1 && <AgentFilter agent={agent} agents={agents} />}
         <Check
           label="Also revoked ones"
           checked={revoked}

@@ -7,11 +7,11 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Empty, Loading } from "../parts/empty.tsx";
 import { LiveFault } from "../parts/failure-note.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { Select } from "../parts/select.tsx";
 import { shortId } from "../parts/short.ts";
 import { When } from "../parts/when.tsx";
-import { address, setQuery, usePlace } from "../routing/place.ts";
+import { address, usePlace } from "../routing/place.ts";
 import { useAgents } from "../shell/attention.tsx";
+import { AgentFilter } from "./agent-filter.tsx";
 import { taskAddress } from "./task-table.tsx";
 
 export function QueuesPage() {
@@ -23,12 +23,7 @@ export function QueuesPage() {
     <Page title="Queues and workers">
       {agents.length > 1 && (
         <div class="filters">
-          <Select
-            label="Agent"
-            value={agent}
-            options={[{ value: "", text: "any" }, ...agents.map((name) => ({ value: name, text: name }))]}
-            onChange={(value) => setQuery({ agent: value })}
-          />
+          <AgentFilter agent={agent} agents={agents} />
         </div>
       )}
       <Section title="Queues">

@@ -10,6 +10,7 @@ import { Page } from "../parts/page.tsx";
 import { Select } from "../parts/select.tsx";
 import { address, setQuery, usePlace } from "../routing/place.ts";
 import { useAgents } from "../shell/attention.tsx";
+import { AgentFilter } from "./agent-filter.tsx";
 import { TASK_STATES } from "./task-state.tsx";
 import { TaskTable } from "./task-table.tsx";
 
@@ -85,14 +86,7 @@ export function TasksPage() {
           ]}
           onChange={(value) => setQuery({ state: value })}
         />
-        {agents.length > 1 && (
-          <Select
-            label="Agent"
-            value={filter("agent")}
-            options={[{ value: "", text: "any" }, ...agents.map((agent) => ({ value: agent, text: agent }))]}
-            onChange={(agent) => setQuery({ agent })}
-          />
-        )}
+        {agents.length > 1 && <AgentFilter agent={filter("agent")} agents={agents} />}
         <Select
           label="Changed in"
           value={filter("within")}

@@ -7,6 +7,7 @@ import { Check, CheckGroup } from "../../parts/check-group.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Field } from "../../parts/field.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
 import { notify } from "../../parts/notices.tsx";
 import { Select } from "../../parts/select.tsx";
 import { useAction } from "../../parts/use-action.ts";
@@ -145,14 +146,7 @@ export function CreateEndpoint(props: {
           />
         )}
         {failure !== undefined && <FailureNote failure={failure} />}
-        <div class="buttons">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            Vend
-          </button>
-        </div>
+        <FormButtons action="Vend" disabled={busy} onClose={onClose} />
       </form>
     </Dialog>
   );

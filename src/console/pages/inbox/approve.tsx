@@ -7,6 +7,7 @@ import { Check, CheckGroup } from "../../parts/check-group.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Field } from "../../parts/field.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
 import { useAction } from "../../parts/use-action.ts";
 
 /** Approves a friend request: for what was asked, or for less. */
@@ -72,14 +73,7 @@ export function ApproveDialog(props: { readonly grant: Grant; onClose(): void; o
         />
         {nothing && <p class="fault">Keep a queue and a verb, or deny the request.</p>}
         {failure !== undefined && <FailureNote failure={failure} />}
-        <div class="buttons">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" class="primary" disabled={busy || nothing}>
-            Approve
-          </button>
-        </div>
+        <FormButtons action="Approve" disabled={busy || nothing} onClose={onClose} />
       </form>
     </Dialog>
   );

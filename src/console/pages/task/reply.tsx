@@ -4,6 +4,7 @@ import { tasks } from "../../api/clients.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Field } from "../../parts/field.tsx";
+import { FormButtons } from "../../parts/form-buttons.tsx";
 import { notify } from "../../parts/notices.tsx";
 import { shortId } from "../../parts/short.ts";
 import { useAction } from "../../parts/use-action.ts";
@@ -53,14 +54,7 @@ export function ReplyDialog(props: {
           hint="Sent in your name, not in its client's. The client sees it in the history."
         />
         {failure !== undefined && <FailureNote failure={failure} />}
-        <div class="buttons">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
-          <button type="submit" class="primary" disabled={busy || text.trim() === ""}>
-            Send the reply
-          </button>
-        </div>
+        <FormButtons action="Send the reply" disabled={busy || text.trim() === ""} onClose={onClose} />
       </form>
     </Dialog>
   );
