@@ -22,23 +22,25 @@ export function gatherWorkers(
   agent: string,
   found: { readonly seen: readonly SeenWorker[]; readonly held: readonly HeldTodo[] },
 ): WorkerView[] {
-  const workers = new Map<string, { seen: SeenWorker[]; held: HeldTodo[] }>();
+  const workers = new Map<
+    string,
+    { endpointId: string; name: string; seen: SeenWorker[]; held: HeldTodo[] }
+  >();
   const of = ({ endpointId, name }: SeenWorker | HeldTodo) => {
     const key = `${endpointId} ${name}`;
-    const worker = workers.get(key) ?? { seen: [], held: [] };
+    const worker = workers.get(key) ?? { endpointId, name, seen: [], held: [] };
     workers.set(key, worker);
     return worker;
   };
   for (const each of found.seen) of(each).seen.push(each);
   for (const each of found.held) of(each).held.push(each);
   return [...workers.values()]
-    .map(({ seen, held }) => {
-      const [any] = [...seen, ...held];
+    .map(({ endpointId, name, seen, held }) => {
       held.sort((a, b) => a.lease - b.lease);
       return {
         agent,
-        endpointId: any?.endpointId ?? "",
-        name: any?.name ?? "",
+        endpointId,
+        name,
         queues: [...new Set([...seen, ...held].map(({ queue }) => queue))].sort(),
         seenAt: seen.length === 0 ? undefined : Math.max(...seen.map(({ at }) => at)),
         todos: held.slice(0, MAX_TODOS).map(heldView),
