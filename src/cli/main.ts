@@ -9,11 +9,17 @@ import { EXIT, explain } from "./exit.ts";
 import { note } from "./output.ts";
 import { createProgram } from "./program.ts";
 
-// Whoever reads our output may have had enough of it (`baton task list | head`).
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // Whoever reads our output may have had enough of it (`baton task list | head`).
   if (error.code === "EPIPE") process.exit(EXIT.ok);
-  throw error;
+  onLostTerminal(error);
 });
+process.stderr.on("error", onLostTerminal);
+
+/** What cannot be said to a terminal that was closed must not keep a command from ending in good order. */
+function onLostTerminal(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EIO") throw error;
+}
 
 try {
   await createProgram().parseAsync();

@@ -26,12 +26,21 @@ export function createJsonLog(level: LogLevel, output?: DestinationStream): Log 
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    output ?? pino.destination({ dest: 1, sync: true }),
+    output ?? standardOutput(),
   );
   const at = (name: LogLevel) => (fields: object, message: string) => {
     if (logger.isLevelEnabled(name)) logger[name](logFields(fields), scrub(message));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true });
+  output.on("error", (error: NodeJS.ErrnoException) => {
+    // A terminal that was closed; what is served ends in good order all the same.
+    if (error.code !== "EIO") throw error;
+  });
+  return output;
 }
 
 /** The same guarantees for lines that people read: the message, and what went wrong with it. */

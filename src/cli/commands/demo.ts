@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
+import { onEndSignal } from "../end-signals.ts";
 import { EXIT } from "../exit.ts";
 import { withOutput } from "../output.ts";
 
@@ -44,9 +45,7 @@ async function demo(options: { readonly openwop?: boolean; readonly json?: boole
   const say = (text: string) => (json ? undefined : process.stdout.write(`${text}\n`));
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
-  const onSignal = () => stopped.reject(new Interrupted());
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
+  onEndSignal(() => stopped.reject(new Interrupted()));
 
   let failed = 0;
   let interrupted = false;

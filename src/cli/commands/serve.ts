@@ -3,6 +3,7 @@ import { loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/schema.ts";
 import { siblingsOf } from "../../server/workers/siblings.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { onEndSignal } from "../end-signals.ts";
 import { EXIT } from "../exit.ts";
 import { duration, port, wholeNumber } from "../values.ts";
 
@@ -20,7 +21,7 @@ interface ServeOptions {
 
 export function serveCommand(): Command {
   return new Command("serve")
-    .description("Run the gateway until SIGTERM or SIGINT; it then lets go of its clients and ends.")
+    .description("Run the gateway until SIGTERM, SIGINT or SIGHUP; it then lets go of its clients and ends.")
     .option("--config <file>", "configuration file (BATON_CONFIG; default: baton.yaml, if there is one)")
     .option("--host <address>", "address to listen on (BATON_HOST)")
     .option("--port <port>", "port of every binding, 0 for a free one (BATON_PORT; default 7420)", port)
@@ -87,15 +88,7 @@ async function supervise(options: ServeOptions): Promise<void> {
   const { adminTokenFile } = await import("../../server/admin-token.ts");
   const { config, log } = await prepare(options);
   const signalled = Promise.withResolvers<string>();
-  let signals = 0;
-  const onSignal = (name: string) => {
-    signals += 1;
-    // Whoever asks twice does not want to wait.
-    if (signals > 1) process.exit(EXIT.interrupted);
-    signalled.resolve(name);
-  };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  onEndSignal(signalled.resolve);
 
   const onAdmin = (url: string) => log.info({ probes: url }, `Probes are answered on ${url}`);
   const starting =

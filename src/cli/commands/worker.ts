@@ -9,6 +9,7 @@ import {
   type WorkerOptions,
 } from "../../worker/index.ts";
 import { type ClientOptions, credentialOf, gatewayUrl, withClientOptions } from "../client-options.ts";
+import { onEndSignal } from "../end-signals.ts";
 import { CliError, EXIT, explainCall } from "../exit.ts";
 import { note } from "../output.ts";
 import { runShell } from "../run-shell.ts";
@@ -26,7 +27,7 @@ interface WorkerCommandOptions extends ClientOptions {
 
 export function workerCommand(): Command {
   return withClientOptions(new Command("worker"))
-    .description("Claim todos and do them, until SIGTERM or SIGINT.")
+    .description("Claim todos and do them, until SIGTERM, SIGINT or SIGHUP.")
     .option(
       "--exec <command>",
       "run a shell command for each: the message on its input, its output is the result",
@@ -47,15 +48,10 @@ async function work(options: WorkerCommandOptions): Promise<void> {
     throw new CliError("What should be done with a todo?", EXIT.usage, "Give either --exec or --echo.");
   }
   const stop = new AbortController();
-  let signals = 0;
-  const onSignal = () => {
-    signals += 1;
-    if (signals > 1) process.exit(EXIT.interrupted);
+  onEndSignal(() => {
     note("Stopping: no new todos; running ones may finish.");
     stop.abort();
-  };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  });
 
   const url = gatewayUrl(options);
   const say = (event: Record<string, string | number>, text: string) => {

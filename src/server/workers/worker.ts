@@ -12,8 +12,9 @@ export async function runWorker(
 ): Promise<void> {
   const terminated = new Promise<number>((resolve) => {
     process.on("SIGTERM", () => resolve(options.graceMs));
-    // A terminal sends it to all of us; the primary has it too, and says what to do.
+    // A terminal sends these to all of us; the primary has them too, and says what to do.
     process.on("SIGINT", () => {});
+    process.on("SIGHUP", () => {});
   });
   const graceMs = Promise.race([siblings.stopped, terminated]);
   const gateway = await startGateway(withPorts(config, siblings.orders), { ...options, siblings });

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
+import { onEndSignal } from "../../end-signals.ts";
 import { CliError, EXIT } from "../../exit.ts";
 import { note, type OutputOptions, printResult, withOutput } from "../../output.ts";
 import { type ReceivedPush, startReceiver } from "../../receiver/receiver.ts";
@@ -45,10 +46,7 @@ async function run(options: ReceiverCommandOptions): Promise<void> {
     onPush: (push) => printResult(options.json, { ...push }, () => pushText(push)),
   });
   note(`receives pushes at ${receiver.url}`);
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
+  await new Promise(onEndSignal);
   await receiver.close();
 }
 
