@@ -23,12 +23,17 @@ import {
 import { Restarts } from "./restarts.ts";
 import { Surveys } from "./survey.ts";
 import { Totals } from "./totals.ts";
-import { Watchdog } from "./watchdog.ts";
+import { Watchdog, type WatchdogOptions } from "./watchdog.ts";
 
 export interface SupervisorOptions {
   readonly config: Config;
   readonly log: ServerLog & { info(fields: object, message: string): void };
+  /** When a worker that answers nothing counts as hung. Default: after half a minute. */
+  readonly watch?: Watch;
 }
+
+/** `everyMs`, in milliseconds, between two questions; `misses` of them without an answer are the end. */
+export type Watch = Pick<WatchdogOptions, "everyMs" | "misses">;
 
 export interface Supervisor extends Addresses {
   /** Resolves with the reason when the workers cannot be kept alive, or the embedded Redis ended by itself. */
@@ -46,18 +51,17 @@ const CLOSING_MS = 5000;
  */
 const SCARCE_MS = 2000;
 
-/** A worker that answers nothing for half a minute hangs. Pauses in milliseconds. */
-const WATCH = { everyMs: 5000, misses: 6 } as const;
+const WATCH: Watch = { everyMs: 5000, misses: 6 };
 
 /** Systems on which Node binds a port several times; elsewhere it refuses. */
 const REUSE_PORT = new Set<string>(["linux", "freebsd", "dragonfly", "sunos", "aix"]);
 
 /** Starts `config.workers` workers and resolves when all of them serve. Rejects, with nothing left, when one cannot. */
-export async function startWorkers({ config, log }: SupervisorOptions): Promise<Supervisor> {
+export async function startWorkers({ config, log, watch = WATCH }: SupervisorOptions): Promise<Supervisor> {
   // Before the first worker: two of them must not make two.
   await resolveAdminToken(config);
   const source = await openRedisSource(config, (line) => log.info({}, line));
-  const pool = new Pool(config, source, log);
+  const pool = new Pool(config, source, { log, watch });
   try {
     // Without the role `gateway` the port for callers is not opened, and may well be that of the set that has it.
     const opened = config.roles.includes("gateway") ? [config.listen, config.admin] : [config.admin];
@@ -94,6 +98,7 @@ class Pool {
   readonly #places: (Worker | undefined)[];
   #orders: Omit<WorkerOrders, "number">;
   readonly #log: SupervisorOptions["log"];
+  readonly #watched: Watch;
   readonly #restarts = new Restarts();
   readonly #surveys = new Surveys();
   readonly #totals = new Totals();
@@ -102,7 +107,11 @@ class Pool {
   readonly #delayMs: number;
   #stopping = false;
 
-  constructor({ workers, drain }: Config, source: RedisSource, log: SupervisorOptions["log"]) {
+  constructor(
+    { workers, drain }: Config,
+    source: RedisSource,
+    { log, watch }: Required<Pick<SupervisorOptions, "log" | "watch">>,
+  ) {
     this.#places = Array.from({ length: workers }, () => undefined);
     this.#delayMs = drain.delaySeconds * 1000;
     const { target } = source;
@@ -111,6 +120,7 @@ class Pool {
       ...(source.embedded && target.kind === "socket" ? { embeddedSocket: target.path } : {}),
     };
     this.#log = log;
+    this.#watched = watch;
     const lost = Promise.withResolvers<string>();
     this.lost = lost.promise;
     this.#giveUp = lost.resolve;
@@ -209,7 +219,7 @@ class Pool {
   /** From when it serves: a start may take long where the machine has a lot else to do. */
   #watch(place: number, worker: Worker): Watchdog {
     return new Watchdog({
-      ...WATCH,
+      ...this.#watched,
       ask: () => send(worker, { kind: "ping" }),
       onSilent: () => {
         this.#log.warn({ kind: "worker" }, `worker ${place + 1} hangs: killing it`);
