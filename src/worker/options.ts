@@ -52,7 +52,10 @@ export interface WorkerOptions {
   /** How long {@link Worker.stop} lets running handlers finish before it aborts them, in seconds. Default 30. */
   readonly stopGrace?: number;
 
-  /** Told of every error that is not the handler's answer: the gateway away, an outcome that could not be delivered. */
+  /**
+   * Told of every error that is not the handler's answer: the gateway away, an outcome that could not be delivered, what
+   * `onOutcome` threw. What it throws itself becomes a warning of the process.
+   */
   readonly onError?: (error: Error, todo?: Todo) => void;
 
   /**

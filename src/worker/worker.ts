@@ -6,6 +6,7 @@ import { Backoff } from "./backoff.ts";
 import { CALL_TIMEOUT_MS, connectWorker, type WorkerClient } from "./client.ts";
 import { verdictOf } from "./errors.ts";
 import { Hold } from "./hold.ts";
+import { listenersOf } from "./listeners.ts";
 import type { Settings, WorkerOptions } from "./options.ts";
 import { runTodo } from "./run-todo.ts";
 
@@ -220,7 +221,6 @@ function settingsOf(options: WorkerOptions): Settings {
     claimant: options.claimant ?? `${hostname()}:${process.pid}`,
     fence: options.fence ?? true,
     stopGraceMs: stopGrace * 1000,
-    onError: options.onError ?? (() => {}),
-    onOutcome: options.onOutcome ?? (() => {}),
+    ...listenersOf(options),
   };
 }

@@ -63,6 +63,36 @@ describe("the worker library", () => {
     await expect.poll(() => outcomes).toEqual(["completed"]);
   });
 
+  it("works on when a callback throws or rejects, and tells of it", async () => {
+    const warnings: string[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning.message);
+    process.on("warning", onWarning);
+    const told: [string, string | undefined][] = [];
+    const { worker } = work(({ text }) => text, {
+      onOutcome: (_, { title }) => {
+        if (title === "rejects") return Promise.reject(new Error("later"));
+        throw new Error("at once");
+      },
+      onError: (error, todo) => {
+        told.push([error.message, todo?.title]);
+        if (todo?.title === "rejects") throw new Error("not even told");
+      },
+    });
+    for (const text of ["throws", "rejects", "goes on"]) {
+      await client.until(await client.send(text), [COMPLETED]);
+    }
+    await expect
+      .poll(() => told)
+      .toEqual([
+        ["at once", "throws"],
+        ["later", "rejects"],
+        ["at once", "goes on"],
+      ]);
+    await worker.stop();
+    process.off("warning", onWarning);
+    expect(warnings).toEqual(["onError of the worker threw: not even told"]);
+  });
+
   it("completes with artifacts, parts, or nothing", async () => {
     work(({ text }) => {
       if (text === "artifacts")
