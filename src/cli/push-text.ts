@@ -20,7 +20,7 @@ export function pointInTime(value: string): Timestamp {
   return timestampFromMs(at);
 }
 
-export function attemptText(attempt: PushAttempt): string {
+function attemptText(attempt: PushAttempt): string {
   const { egress, httpStatus, errorCode, duration: took } = attempt;
   const answer = httpStatus > 0 ? `HTTP ${httpStatus}` : errorCode || "no answer";
   const result = attempt.delivered ? "delivered" : failureText(attempt.failure);

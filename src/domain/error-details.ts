@@ -10,7 +10,7 @@ const registry = createRegistry(BadRequestSchema, ErrorInfoSchema, RetryInfoSche
  * The machine-readable part of an error as `google.protobuf.Any`: ErrorInfo first, then BadRequest and RetryInfo
  * where there is something to say (A2A-148, A2A-153, A2A-156).
  */
-export function errorDetails(error: BatonError): Any[] {
+function errorDetails(error: BatonError): Any[] {
   const row = errorRow(error.kind);
   const details: Any[] = [];
   if (row.reason !== undefined) {

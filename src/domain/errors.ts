@@ -116,9 +116,6 @@ const TABLE = {
 
 export type ErrorKind = keyof typeof TABLE;
 
-/** All kinds, for tests and generated documentation. */
-export const ERROR_KINDS = Object.keys(TABLE) as readonly ErrorKind[];
-
 /** Which edition of the protocol's error table an agent answers with (A2A-158). */
 export type ErrorTable = "1.0.1" | "1.0.0";
 

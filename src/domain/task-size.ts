@@ -4,7 +4,7 @@ import { BatonError } from "./errors.ts";
  * Room above what clients and workers may fill, in bytes: an end can always be told, whoever tells it, and what frames
  * the task in an answer has its place.
  */
-export const TASK_RESERVE_BYTES = 64 * 1024;
+const TASK_RESERVE_BYTES = 64 * 1024;
 
 /** Default of `limits.taskBytes`: with its frame, less than the 4 MiB that gRPC clients take in one message. */
 export const TASK_BYTES = 4 * 1024 * 1024 - 64 * 1024;

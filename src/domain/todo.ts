@@ -55,14 +55,6 @@ export const TRANSITIONS = {
   revoke: { pending: "failed", claimed: "failed", "input-required": "failed", "auth-required": "failed" },
 } as const satisfies Record<string, Partial<Record<TodoState, TodoState>>>;
 
-export type TodoEvent = keyof typeof TRANSITIONS;
-
-/** Where an event leads from a state, or undefined where it is not legal. */
-export function nextState(event: TodoEvent, from: TodoState): TodoState | undefined {
-  const row: Partial<Record<TodoState, TodoState>> = TRANSITIONS[event];
-  return row[from];
-}
-
 const TERMINAL: ReadonlySet<TaskState> = new Set([
   TaskState.COMPLETED,
   TaskState.FAILED,

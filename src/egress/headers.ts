@@ -4,7 +4,7 @@ export type EgressHeaders = Readonly<Record<string, string>>;
 export type HeaderProblem = "name_malformed" | "name_reserved" | "value_character" | "value_too_long";
 
 /** Bytes of one value that any receiver takes. */
-export const MAX_HEADER_VALUE = 8192;
+const MAX_HEADER_VALUE = 8192;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // RFC 9110 section 5.5. CR, LF and NUL would end the value and begin a header of the sender's choice.

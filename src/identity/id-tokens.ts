@@ -11,7 +11,7 @@ export class IdTokenRefused extends Error {
 }
 
 /** Asymmetric only: with a symmetric algorithm whoever can check a token can also make one, and `none` proves nothing. */
-export const ALGORITHMS: readonly string[] = ["ES256", "RS256", "PS256", "EdDSA", "Ed25519"];
+const ALGORITHMS: readonly string[] = ["ES256", "RS256", "PS256", "EdDSA", "Ed25519"];
 
 const MAX_TOKEN = 16_384;
 

@@ -7,7 +7,7 @@ import { IdTokenRefused, type IdTokens } from "./id-tokens.ts";
 import { IssuerUnavailable } from "./issuer-keys.ts";
 
 /** Caller id of whoever holds the admin credential. */
-export const ADMIN_ID = "admin";
+const ADMIN_ID = "admin";
 
 /** Whether the caller is one of the named people, who may manage only what is theirs (SB-60). */
 export function isPerson(caller: Caller): boolean {

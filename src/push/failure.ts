@@ -2,7 +2,7 @@
  * Why an attempt failed or a push was given up. A closed list: it goes into records, logs, metrics and answers, so
  * nothing that a receiver or a caller wrote can stand in it (S26).
  */
-export const FAILURE_REASONS = [
+const FAILURE_REASONS = [
   /** The connection could not be made, or broke before an answer. */
   "network",
   /** No answer in time. */

@@ -24,9 +24,6 @@ import { ObservedCall, tracedBy } from "./observed-call.ts";
 import { StartedStream } from "./started-stream.ts";
 import { negotiateVersion } from "./version.ts";
 
-/** Who may call a service. `caller`: holders of an endpoint credential; `admin`: holders of the admin credential. */
-export type Audience = "caller" | "admin";
-
 /** What the dispatcher needs from the rest of the gateway. */
 export interface DispatcherOptions {
   /** Resolves the credential of a request, or throws Unauthenticated (SB-1). */

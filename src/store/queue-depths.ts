@@ -2,9 +2,9 @@ import type { RedisConnection } from "./connection.ts";
 import { queueStateKey } from "./keys.ts";
 
 /** Where a todo of a queue can stand; each is a sorted set. */
-export const QUEUE_STATES = ["ready", "delayed", "leased", "waiting", "dead"] as const;
+const QUEUE_STATES = ["ready", "delayed", "leased", "waiting", "dead"] as const;
 
-export type QueueState = (typeof QUEUE_STATES)[number];
+type QueueState = (typeof QUEUE_STATES)[number];
 
 export interface QueueDepth {
   readonly counts: Readonly<Record<QueueState, number>>;

@@ -2,7 +2,7 @@ import { ErrorReply } from "redis";
 import { BatonError } from "../domain/errors.ts";
 
 /** What to do about an answer of a server that is not the one for the command. */
-export type Redirect =
+type Redirect =
   /** The slot lives there now: learn the topology anew. */
   | { readonly kind: "moved"; readonly address: string }
   /** This one command goes there, after ASKING. */

@@ -1,7 +1,7 @@
 import { BatonError } from "../domain/errors.ts";
 
 /** The media type of the HTTP+JSON binding since A2A 1.0.1. */
-export const A2A_JSON = "application/a2a+json";
+const A2A_JSON = "application/a2a+json";
 export const JSON_TYPE = "application/json";
 export const EVENT_STREAM = "text/event-stream";
 

@@ -3,7 +3,7 @@ import type { OpenWopConfig, SecretSource } from "../../config/openwop.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 /** A credential for the host cannot be read where the configuration says it stands. */
-export class CredentialMissing extends Error {
+class CredentialMissing extends Error {
   override readonly name = "CredentialMissing";
 }
 

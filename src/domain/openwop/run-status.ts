@@ -1,7 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 
 /** Statuses of an OpenWOP run that Baton knows (openwop.md 2.1). A host may send others. */
-export const RUN_STATUSES = [
+const RUN_STATUSES = [
   "pending",
   "running",
   "paused",
@@ -14,7 +14,7 @@ export const RUN_STATUSES = [
   "cancelled",
 ] as const;
 
-export type RunStatus = (typeof RUN_STATUSES)[number];
+type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** The state of the A2ATaskState record, in its stored spelling; also the 0.3 wire spelling. */
 export type RecordState =
@@ -49,7 +49,7 @@ const RECORD_STATE: Readonly<Partial<Record<TaskState, RecordState>>> = {
   [TaskState.CANCELED]: "canceled",
 };
 
-export function isKnownStatus(status: string): status is RunStatus {
+function isKnownStatus(status: string): status is RunStatus {
   return (RUN_STATUSES as readonly string[]).includes(status);
 }
 

@@ -178,7 +178,7 @@ function hasEnded(record: EndpointRecord): boolean {
 }
 
 /** An endpoint as an operator sees it; there is nothing secret in it. */
-export function endpointView(record: EndpointRecord): Endpoint {
+function endpointView(record: EndpointRecord): Endpoint {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
   const optional = {
     expiresAt: time(record.expiresAt),

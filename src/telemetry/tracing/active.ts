@@ -43,7 +43,7 @@ export async function inChildSpan<T>(
 }
 
 /** The kind of an error in one word: its code, or the name of its class. */
-export function errorType(error: unknown): string {
+function errorType(error: unknown): string {
   if (!(error instanceof Error)) return "error";
   const { kind, code } = error as { readonly kind?: unknown; readonly code?: unknown };
   if (typeof kind === "string") return kind;

@@ -8,7 +8,7 @@ import { STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
 
 const CONTENT_TYPE = "application/grpc+proto";
-export const ACCEPT_ENCODING = "identity,gzip,br";
+const ACCEPT_ENCODING = "identity,gzip,br";
 
 /** Answers one call on its HTTP/2 stream. `base`: headers of every answer, such as the security headers. */
 export class GrpcReply {

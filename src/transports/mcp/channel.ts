@@ -1,7 +1,7 @@
 import type { DoorbellRing } from "../../service/worker/doorbell.ts";
 
 /** Method of the doorbell notification (todo-delegation.md 4.3). */
-export const CHANNEL_METHOD = "notifications/claude/channel";
+const CHANNEL_METHOD = "notifications/claude/channel";
 
 export type ChannelEvent = "ready" | "canceled" | "message";
 

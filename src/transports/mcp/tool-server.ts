@@ -8,7 +8,7 @@ import { TOOLS } from "./tools/table.ts";
 import { tracedTool } from "./traced.ts";
 
 /** The experimental capability under which doorbell notifications are announced (todo-delegation.md 4.3). */
-export const CHANNEL_CAPABILITY = "claude/channel";
+const CHANNEL_CAPABILITY = "claude/channel";
 
 const INSTRUCTIONS =
   "Queues of work. Call claim_next for work, heartbeat while you do it, then complete, fail or release it. " +

@@ -5,7 +5,7 @@ import { type RestError, restError } from "../rest/errors.ts";
 /** Turns the path of a 1.0 request into the path that the 0.3 client wrote. */
 export type PathNames = (field: string) => string;
 
-export const SAME_NAMES: PathNames = (field) => field;
+const SAME_NAMES: PathNames = (field) => field;
 
 /**
  * An error of 0.3 on JSON-RPC: the codes of 1.0, without its typed details (A2A-172). `data` is free in 0.3, and so the Go

@@ -33,7 +33,7 @@ function metadataOf(metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? {} : { metadata: plainJson(metadata) };
 }
 
-export function writePart(part: Part): JsonObject {
+function writePart(part: Part): JsonObject {
   const { content, metadata } = part;
   switch (content.case) {
     case "raw":
@@ -71,7 +71,7 @@ export function writeMessage(message: Message): JsonObject {
   };
 }
 
-export function writeArtifact(artifact: Artifact): JsonObject {
+function writeArtifact(artifact: Artifact): JsonObject {
   return {
     artifactId: artifact.artifactId,
     ...text("name", artifact.name),

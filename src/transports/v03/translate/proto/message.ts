@@ -24,7 +24,7 @@ import { unwrapData, wrapData } from "../data-compat.ts";
 import { whenSet } from "../when-set.ts";
 
 /** Media type and name of text and data have no place in 0.3 (A2A-166). */
-export function partToV03(part: Part): OldPart {
+function partToV03(part: Part): OldPart {
   const { content, metadata } = part;
   switch (content.case) {
     case "raw":
@@ -54,7 +54,7 @@ function filePart({ filename, mediaType, metadata }: Part, file: FilePart["file"
 }
 
 /** A file part without a file becomes a part without content, which 1.0 refuses by its place. */
-export function partFromV03({ part, metadata }: OldPart): Part {
+function partFromV03({ part, metadata }: OldPart): Part {
   switch (part.case) {
     case "text":
       return create(PartSchema, { content: part, ...whenSet("metadata", metadata) });
