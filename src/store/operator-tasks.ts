@@ -52,6 +52,11 @@ export class TaskFields {
     return this.has(name) ? this.number(name) : undefined;
   }
 
+  /** Of texts; empty for none. */
+  list(name: string): readonly string[] {
+    return this.has(name) ? (JSON.parse(this.text(name)) as string[]) : [];
+  }
+
   message(name: string): Message | undefined {
     const bytes = this.#fields.get(name);
     return bytes === undefined ? undefined : fromBinary(MessageSchema, bytes);
@@ -65,7 +70,10 @@ export interface FoundTasks {
 }
 
 export interface TaskFacts {
-  readonly task: Task;
+  /** Undefined: as it was at the revision that the reader knows. */
+  readonly task: Task | undefined;
+  /** Names the state of the record. */
+  readonly revision: string;
   readonly fields: TaskFields;
   /** Newest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -138,15 +146,18 @@ export class OperatorTaskStore {
     };
   }
 
-  async facts(agent: string, id: string): Promise<TaskFacts | undefined> {
-    const args = { id, attempts: KEPT_ATTEMPTS };
+  /** `known`: the revision that the reader has at hand; empty for none. */
+  async facts(agent: string, id: string, known = ""): Promise<TaskFacts | undefined> {
+    const args = { id, attempts: KEPT_ATTEMPTS, known };
     const { verdict, rest } = verdictOf(await runScript(this.#redis, "task_facts", agent, args));
     if (verdict !== "ok") return undefined;
-    const [, , , fields, attempts, position, configs, due] = rest;
+    const [, , , fields, attempts, position, configs, due, named] = rest;
+    const revision = String(named);
     const number = (reply: Reply | undefined) =>
       String(reply ?? "") === "" ? undefined : Number(String(reply));
     return {
-      task: snapshotOf(rest).task,
+      task: revision === known ? undefined : snapshotOf(rest).task,
+      revision,
       fields: new TaskFields(fields),
       attempts: attemptsOf(attempts),
       position: number(position),

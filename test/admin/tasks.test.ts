@@ -199,6 +199,12 @@ describe("TaskService", () => {
     expect(todo).toMatchObject({ state: "input-required", position: 0n, claims: 1 });
     expect(Number(todo.waitEndsAt?.seconds)).toBeGreaterThan(Number(todo.waitingSince?.seconds));
     expect(todo.attempts).toMatchObject([{ sequence: 1, attempt: 1, worker: "press-2", outcome: "" }]);
+    const again = await two.admin.tasks.getTask({ id: early.id, knownRevision: got.revision });
+    expect({ ...again, task: got.task }, "all but the task where it is known").toEqual(got);
+    expect(again.task).toBeUndefined();
+    await ann.send("the blue one", { message: { taskId: early.id } });
+    const changed = await two.admin.tasks.getTask({ id: early.id, knownRevision: got.revision });
+    expect(changed.task?.history.map(textOf)).toEqual(["early", "which one?", "the blue one"]);
     expect(await codeOf(two.admin.tasks.getTask({ id: randomUUID() }))).toBe("NotFound");
     expect(await codeOf(two.admin.tasks.getTask({ id: `${early.id}:log` }))).toBe("NotFound");
     expect(await codeOf(two.admin.tasks.getTask({ agent: "beta", id: early.id }))).toBe("NotFound");

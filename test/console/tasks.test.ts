@@ -1,4 +1,5 @@
 /** What is done to tasks in the console, in a browser, and what comes of it at the gateway. */
+import type { Response } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { missingBrowser } from "./browser.ts";
 import { type Hand, type Json, startHand } from "./hand.ts";
@@ -123,6 +124,25 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect(task.artifacts[0].parts[0].text).toBe("It is green now.");
       await page.getByRole("link", { name: /Artifacts/ }).click();
       await page.getByText("It is green now.").waitFor();
+    });
+
+    it("are read whole only when they have changed, however long they are looked at", async () => {
+      const long = "x".repeat(100_000);
+      const id = await stage.send(`Hold ${long}`);
+      await stage.until(id, "TASK_STATE_WORKING");
+      const sizes: number[] = [];
+      const onResponse = async (response: Response) => {
+        if (response.url().endsWith("TaskService/GetTask")) sizes.push((await response.body()).length);
+      };
+      page.on("response", onResponse);
+      await show(`/agents/default/tasks/${id}?view=messages`);
+      await expect.poll(() => sizes.length, { timeout: 15_000 }).toBeGreaterThan(3);
+      expect(sizes.map((size) => size > long.length)).toEqual(sizes.map((_, index) => index === 0));
+      expect(await page.locator(".message").first().textContent()).toContain(long);
+      await admin("TaskService", "CancelTask", { id });
+      await page.getByText("canceled", { exact: true }).first().waitFor();
+      await expect.poll(() => sizes.at(-1)).toBeGreaterThan(long.length);
+      page.off("response", onResponse);
     });
 
     it("name their ids to be copied, and their files to be saved", async () => {

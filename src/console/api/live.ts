@@ -25,13 +25,13 @@ interface State<T> {
 }
 
 /**
- * Keeps what `load` answers up to date while the tab is seen. `key` says what is loaded: when it changes, the old is
+ * Keeps what `load` answers up to date while the tab is seen; it is given what it answered before. `key` says what is loaded: when it changes, the old is
  * dropped. `everyMs`: the pause between two readings, or what says it of the last that was read, the same function each
  * time; 0: read once, and on `refresh`.
  */
 export function useLive<T>(
   key: string,
-  load: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal, last: T | undefined) => Promise<T>,
   everyMs: number | ((data: T | undefined) => number) = EVERY_MS,
 ): Live<T> {
   const [state, setState] = useState<State<T>>({ key, data: undefined, failure: undefined, at: undefined });
@@ -44,6 +44,7 @@ export function useLive<T>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     let running = false;
     let again = false;
+    let last: T | undefined;
     const pauseAfter = (data: T | undefined) => (typeof everyMs === "function" ? everyMs(data) : everyMs);
     const repeats = pauseAfter(undefined) > 0;
     let pause = pauseAfter(undefined);
@@ -56,8 +57,9 @@ export function useLive<T>(
       running = true;
       again = false;
       try {
-        const data = await latest.current(ended.signal);
+        const data = await latest.current(ended.signal, last);
         if (ended.signal.aborted) return;
+        last = data;
         pause = pauseAfter(data);
         setState({ key, data, failure: undefined, at: Date.now() });
       } catch (error) {

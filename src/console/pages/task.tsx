@@ -26,13 +26,30 @@ const OPEN_MS = 2000;
 /** Pushes and retention go on after the end. */
 const ENDED_MS = 10_000;
 
-/** A task may be as large as a task may be, and one that has ended changes no more. */
+/** One that has ended changes no more. */
 const pauseOf = (task: GetTaskResponse | undefined): number =>
   task?.summary !== undefined && hasEnded(task.summary.state) ? ENDED_MS : OPEN_MS;
 
+/** Asks for what may be large only where it has changed. */
+async function readTask(
+  agent: string,
+  id: string,
+  signal: AbortSignal,
+  last: GetTaskResponse | undefined,
+): Promise<GetTaskResponse> {
+  const knownRevision = last?.revision ?? "";
+  const answer = await tasks.getTask({ agent, id, knownRevision }, { signal });
+  if (answer.task === undefined && last?.task !== undefined) answer.task = last.task;
+  return answer;
+}
+
 export function TaskPage({ names }: { readonly names: readonly string[] }) {
   const [agent = "", id = ""] = names;
-  const live = useLive(`task ${agent} ${id}`, (signal) => tasks.getTask({ agent, id }, { signal }), pauseOf);
+  const live = useLive(
+    `task ${agent} ${id}`,
+    (signal, last?: GetTaskResponse) => readTask(agent, id, signal, last),
+    pauseOf,
+  );
   const { data } = live;
   if (data?.summary === undefined) {
     return (

@@ -55,9 +55,9 @@ export function createTaskService(options: TaskServiceOptions): Handlers<typeof 
   const { agents, tasks, todos, push } = options;
 
   /** A run is compared with its host before it is shown, as for its client (OW-12). */
-  async function facts(agent: ServedAgent, caller: Caller, taskId: string): Promise<TaskFacts> {
+  async function facts(agent: ServedAgent, caller: Caller, taskId: string, known = ""): Promise<TaskFacts> {
     await agent.backend.refresh?.({ agent, caller, taskId });
-    const found = await tasks.facts(agent.name, taskId);
+    const found = await tasks.facts(agent.name, taskId, known);
     if (found === undefined) throw taskNotFound(taskId);
     return found;
   }
@@ -73,18 +73,19 @@ export function createTaskService(options: TaskServiceOptions): Handlers<typeof 
     async getTask(request, call) {
       const agent = namedAgent(agents, request.agent);
       requireId(request.id);
-      const found = await facts(agent, call.caller, request.id);
-      const { fields, task } = found;
+      const found = await facts(agent, call.caller, request.id, request.knownRevision);
+      const { fields, task, revision } = found;
       const updated = fields.time("updated");
       const kept = isTerminal(fields.number("a2a")) && !fields.has("run") && updated !== undefined;
       return create(GetTaskResponseSchema, {
         summary: summaryView(agent.name, fields),
-        task,
+        ...(task === undefined ? {} : { task }),
+        revision,
         work: work(found),
         sequence: BigInt(fields.number("seq")),
         version: BigInt(fields.number("v")),
         messages: fields.number("messages"),
-        artifacts: task.artifacts.length,
+        artifacts: fields.list("artifacts").length,
         pushConfigs: found.pushConfigs,
         idempotencyKey: fields.has("idem"),
         ...timeField("updatedAt", updated),

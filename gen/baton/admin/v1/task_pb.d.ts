@@ -291,6 +291,14 @@ export declare type GetTaskRequest = Message<"baton.admin.v1.GetTaskRequest"> & 
    * @generated from field: string id = 2;
    */
   id: string;
+
+  /**
+   * `revision` of an answer that the caller has at hand; empty: none. Of a record that still stands at it only the facts
+   * are answered, for whoever asks again and again: `task` may be large.
+   *
+   * @generated from field: string known_revision = 3;
+   */
+  knownRevision: string;
 };
 
 /**
@@ -598,7 +606,7 @@ export declare type GetTaskResponse = Message<"baton.admin.v1.GetTaskResponse"> 
   summary?: TaskSummary | undefined;
 
   /**
-   * As its client sees it, with all of its history and artifacts.
+   * As its client sees it, with all of its history and artifacts; absent: as it was at `known_revision`.
    *
    * @generated from field: lf.a2a.v1.Task task = 2;
    */
@@ -683,6 +691,13 @@ export declare type GetTaskResponse = Message<"baton.admin.v1.GetTaskResponse"> 
    * @generated from field: google.protobuf.Timestamp removed_at = 12;
    */
   removedAt?: Timestamp | undefined;
+
+  /**
+   * Names the state of the record, for `known_revision`. Only good to be compared.
+   *
+   * @generated from field: string revision = 13;
+   */
+  revision: string;
 };
 
 /**

@@ -11,6 +11,8 @@ import { Parts } from "./content.tsx";
 import type { TaskViewProps } from "./view.ts";
 
 const LIMIT = 500;
+/** Its entries may be large, and a change of the task is no reason to wait; this is for pushes. */
+const EVERY_MS = 10_000;
 
 const MARKS: Readonly<Record<TimelineKind, string>> = {
   [TimelineKind.UNSPECIFIED]: "other",
@@ -23,11 +25,11 @@ const MARKS: Readonly<Record<TimelineKind, string>> = {
 };
 
 /** What happened to the task, oldest first. */
-export function Timeline({ agent, id, everyMs, version }: TaskViewProps) {
+export function Timeline({ agent, id, version }: TaskViewProps) {
   const live = useLive(
     `timeline ${agent} ${id}`,
     (signal) => tasks.getTaskTimeline({ agent, id, limit: LIMIT }, { signal }),
-    everyMs,
+    EVERY_MS,
   );
   useEffect(live.refresh, [version]);
   const { data } = live;
