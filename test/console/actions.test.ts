@@ -1,28 +1,18 @@
 /** What is decided, brought back and handed out in the console, in a browser, and what comes of it at the gateway. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { missingBrowser } from "./browser.ts";
-import { type Hand, type Json, startHand } from "./hand.ts";
+import { it, type Json } from "./hand.ts";
 
 describe.skipIf(missingBrowser)("in the console", () => {
-  let hand: Hand;
-  let stage: Hand["stage"];
-  let page: Hand["page"];
-  let show: Hand["show"];
-  let notice: Hand["notice"];
-  let dialog: Hand["dialog"];
-  let press: Hand["press"];
-  let admin: Hand["admin"];
-  beforeAll(async () => {
-    hand = await startHand();
-    ({ stage, page, show, notice, dialog, press, admin } = hand);
-  });
-  afterAll(() => hand?.stop());
-  beforeEach(() => expect(hand.faults).toEqual([]));
-  const audited = async (action: string): Promise<Json[]> =>
-    (await admin("AuditService", "ListAuditEntries", { action })).entries ?? [];
-
   describe("the inbox", () => {
-    it("approves a friend request, for less than was asked", async () => {
+    it("approves a friend request, for less than was asked", async ({
+      stage,
+      show,
+      notice,
+      dialog,
+      press,
+      admin,
+    }) => {
       const id = await stage.askForFriendship("the narrowed one");
       await show("/inbox");
       await press("Approve the request of the narrowed one");
@@ -46,7 +36,13 @@ describe.skipIf(missingBrowser)("in the console", () => {
       ]);
     });
 
-    it("makes a new pickup token, shown once, and ends a friendship", async () => {
+    it("makes a new pickup token, shown once, and ends a friendship", async ({
+      page,
+      show,
+      notice,
+      dialog,
+      press,
+    }) => {
       await show("/inbox?state=approved");
       await press(/Make a new pickup token for the request of the narrowed one/);
       await press("Make it");
@@ -69,7 +65,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await page.getByText("No such friend requests.").waitFor();
     });
 
-    it("denies a friend request", async () => {
+    it("denies a friend request", async ({ stage, show, notice, dialog, press, admin }) => {
       const id = await stage.askForFriendship("a stranger");
       await show("/inbox");
       await press("Deny the request of a stranger");
@@ -78,7 +74,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect((await admin("GrantService", "GetGrant", { id })).grant.state).toBe("GRANT_STATE_DENIED");
     });
 
-    it("answers a task that asks", async () => {
+    it("answers a task that asks", async ({ stage, page, show, dialog, press }) => {
       const id = await stage.send("Ask about the window");
       await stage.until(id, "TASK_STATE_INPUT_REQUIRED");
       await show("/inbox?kind=tasks");
@@ -93,7 +89,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
   });
 
   describe("dead letters", () => {
-    it("are retried where they are tasks", async () => {
+    it("are retried where they are tasks", async ({ stage, show, notice, dialog, press, audited }) => {
       const id = await stage.send("Fail once more");
       await stage.until(id, "TASK_STATE_FAILED");
       await show("/dead-letters");
@@ -103,7 +99,14 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect(await audited("RetryTodo")).toMatchObject([{ target: id }]);
     });
 
-    it("are replayed and removed where they are pushes", async () => {
+    it("are replayed and removed where they are pushes", async ({
+      stage,
+      page,
+      show,
+      notice,
+      dialog,
+      press,
+    }) => {
       const refused = await stage.send("Say it to deaf ears", { refused: true });
       await stage.until(refused, "TASK_STATE_COMPLETED");
       // Created, claimed, its artifact, completed.
@@ -129,7 +132,13 @@ describe.skipIf(missingBrowser)("in the console", () => {
   });
 
   describe("endpoints", () => {
-    it("are vended, and their credential is shown this once and works", async () => {
+    it("are vended, and their credential is shown this once and works", async ({
+      stage,
+      page,
+      show,
+      dialog,
+      press,
+    }) => {
       await show("/endpoints");
       await press("Vend an endpoint");
       const form = dialog("Vend an endpoint");
@@ -160,7 +169,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect(error).toBeUndefined();
     });
 
-    it("are vended with chosen verbs", async () => {
+    it("are vended with chosen verbs", async ({ show, dialog, press, admin }) => {
       await show("/endpoints?new=yes");
       const form = dialog("Vend an endpoint");
       await form.getByLabel("Name").fill("a reader");
@@ -174,7 +183,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect(made.scope).toMatchObject({ queues: ["default"], verbs: ["list_todos"] });
     });
 
-    it("are found, changed, revoked and deleted", async () => {
+    it("are found, changed, revoked and deleted", async ({ page, show, notice, dialog, press, admin }) => {
       await show("/endpoints");
       await page.getByLabel("Name, owner or id").fill("printer");
       await expect.poll(() => page.locator("tbody tr").count()).toBe(1);

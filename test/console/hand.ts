@@ -1,5 +1,6 @@
 /** What a test does in the console and asks the gateway: one browser, signed in, before one stage. */
 import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
 import { launch, openPage, signIn } from "./browser.ts";
 import { type Stage, startStage } from "./stage.ts";
 
@@ -19,6 +20,8 @@ export interface Hand {
   press(name: string | RegExp, within?: Locator): Promise<void>;
   /** Calls an admin service as a client of it does. */
   admin(service: string, method: string, body: object): Promise<Json>;
+  /** What the audit tells of an action, newest first. */
+  audited(action: string): Promise<Json[]>;
   stop(): Promise<void>;
 }
 
@@ -27,6 +30,8 @@ export async function startHand(): Promise<Hand> {
   const { page, context, faults } = await openPage(browser);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const url = String(stage.gateway.consoleUrl);
+  const admin: Hand["admin"] = async (service, method, body) =>
+    (await stage.gateway.admin(method, body, service)).json();
   await signIn(page, url, stage.gateway.adminToken);
   return {
     stage,
@@ -37,10 +42,31 @@ export async function startHand(): Promise<Hand> {
     dialog: (name) => page.getByRole("dialog", { name }),
     press: (name, within) =>
       (within ?? page).getByRole("button", { name, exact: typeof name === "string" }).click(),
-    admin: async (service, method, body) => (await stage.gateway.admin(method, body, service)).json(),
+    admin,
+    audited: async (action) => (await admin("AuditService", "ListAuditEntries", { action })).entries ?? [],
     async stop() {
       await browser.close();
       await stage.stop();
     },
   };
 }
+
+/** A test in the console: those of one file share a hand. One in whose pages something goes wrong that nobody expects fails. */
+export const it = test
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs
+  .extend("hand", { scope: "file" }, async ({}, { onCleanup }) => {
+    const hand = await startHand();
+    onCleanup(() => hand.stop());
+    return hand;
+  })
+  .extend("stage", { scope: "file" }, ({ hand }) => hand.stage)
+  .extend("page", { scope: "file" }, ({ hand }) => hand.page)
+  .extend("show", { scope: "file" }, ({ hand }) => hand.show)
+  .extend("notice", { scope: "file" }, ({ hand }) => hand.notice)
+  .extend("dialog", { scope: "file" }, ({ hand }) => hand.dialog)
+  .extend("press", { scope: "file" }, ({ hand }) => hand.press)
+  .extend("admin", { scope: "file" }, ({ hand }) => hand.admin)
+  .extend("audited", { scope: "file" }, ({ hand }) => hand.audited)
+  .extend("unbroken", { auto: true }, ({ hand }, { onCleanup }) => {
+    onCleanup(() => expect(hand.faults).toEqual([]));
+  });

@@ -1,29 +1,17 @@
 /** What is done to tasks in the console, in a browser, and what comes of it at the gateway. */
 import type { Response } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { missingBrowser } from "./browser.ts";
-import { type Hand, type Json, startHand } from "./hand.ts";
+import { it, type Json } from "./hand.ts";
 
 describe.skipIf(missingBrowser)("in the console", () => {
-  let hand: Hand;
-  let stage: Hand["stage"];
-  let page: Hand["page"];
-  let show: Hand["show"];
-  let notice: Hand["notice"];
-  let dialog: Hand["dialog"];
-  let press: Hand["press"];
-  let admin: Hand["admin"];
-  beforeAll(async () => {
-    hand = await startHand();
-    ({ stage, page, show, notice, dialog, press, admin } = hand);
-  });
-  afterAll(() => hand?.stop());
-  beforeEach(() => expect(hand.faults).toEqual([]));
-  const audited = async (action: string): Promise<Json[]> =>
-    (await admin("AuditService", "ListAuditEntries", { action })).entries ?? [];
-
   describe("tasks", () => {
-    it("are filtered by state and id, in the address, and turned page by page", async () => {
+    it("are filtered by state and id, in the address, and turned page by page", async ({
+      stage,
+      page,
+      show,
+      press,
+    }) => {
       const failed = await stage.send("Fail at once");
       await stage.until(failed, "TASK_STATE_FAILED");
       const sent: string[] = [];
@@ -58,14 +46,22 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await expect.poll(() => new URL(page.url()).search).toBe("");
     });
 
-    it("appear without a reload", async () => {
+    it("appear without a reload", async ({ stage, page, show }) => {
       await show("/tasks");
       await page.getByRole("table").waitFor();
       await stage.send("Say that it is new", { queue: "reports" });
       await page.getByText("Say that it is new").waitFor();
     });
 
-    it("are canceled, for a reason that the audit keeps", async () => {
+    it("are canceled, for a reason that the audit keeps", async ({
+      stage,
+      page,
+      show,
+      notice,
+      dialog,
+      press,
+      audited,
+    }) => {
       const id = await stage.send("Hold until you are stopped");
       await stage.until(id, "TASK_STATE_WORKING");
       await show(`/agents/default/tasks/${id}`);
@@ -79,7 +75,13 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await expect.poll(() => page.getByRole("button", { name: "Cancel task" }).count()).toBe(0);
     });
 
-    it("are left as they are when the question is not confirmed", async () => {
+    it("are left as they are when the question is not confirmed", async ({
+      stage,
+      page,
+      show,
+      dialog,
+      press,
+    }) => {
       const id = await stage.send("Hold on");
       await stage.until(id, "TASK_STATE_WORKING");
       await show(`/agents/default/tasks/${id}`);
@@ -92,7 +94,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
       expect((await stage.until(id, "TASK_STATE_WORKING")).id).toBe(id);
     });
 
-    it("are retried, and say so in their timeline", async () => {
+    it("are retried, and say so in their timeline", async ({ stage, page, show, notice, dialog, press }) => {
       const id = await stage.send("Fail again and again");
       await stage.until(id, "TASK_STATE_FAILED");
       await show(`/agents/default/tasks/${id}`);
@@ -107,7 +109,14 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await page.getByText("#2").waitFor();
     });
 
-    it("are answered, and what follows is seen live", async () => {
+    it("are answered, and what follows is seen live", async ({
+      stage,
+      page,
+      show,
+      notice,
+      dialog,
+      press,
+    }) => {
       const id = await stage.send("Ask about the gate");
       await stage.until(id, "TASK_STATE_INPUT_REQUIRED");
       await show(`/agents/default/tasks/${id}`);
@@ -126,7 +135,12 @@ describe.skipIf(missingBrowser)("in the console", () => {
       await page.getByText("It is green now.").waitFor();
     });
 
-    it("are read whole only when they have changed, however long they are looked at", async () => {
+    it("are read whole only when they have changed, however long they are looked at", async ({
+      stage,
+      page,
+      show,
+      admin,
+    }) => {
       const long = "x".repeat(100_000);
       const id = await stage.send(`Hold ${long}`);
       await stage.until(id, "TASK_STATE_WORKING");
@@ -145,7 +159,13 @@ describe.skipIf(missingBrowser)("in the console", () => {
       page.off("response", onResponse);
     });
 
-    it("name their ids to be copied, and their files to be saved", async () => {
+    it("name their ids to be copied, and their files to be saved", async ({
+      stage,
+      page,
+      show,
+      notice,
+      press,
+    }) => {
       const id = await stage.send("Report to be saved");
       await stage.until(id, "TASK_STATE_COMPLETED");
       await show(`/agents/default/tasks/${id}?view=artifacts`);
@@ -158,7 +178,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
   });
 
   describe("queues", () => {
-    it("lead to their tasks, and workers to what they hold", async () => {
+    it("lead to their tasks, and workers to what they hold", async ({ stage, page, show }) => {
       const id = await stage.send("Hold the pen");
       await stage.until(id, "TASK_STATE_WORKING");
       await show("/queues");
@@ -172,7 +192,7 @@ describe.skipIf(missingBrowser)("in the console", () => {
   });
 
   describe("what operators did", () => {
-    it("is found by action, by target and by who did it", async () => {
+    it("is found by action, by target and by who did it", async ({ stage, page, show, admin }) => {
       const id = await stage.send("Hold for the audit");
       await admin("TaskService", "CancelTask", { id, reason: "to be found" });
       await show("/audit");

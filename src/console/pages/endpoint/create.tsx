@@ -1,17 +1,17 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useState } from "preact/hooks";
 import { endpoints, queues } from "../../api/clients.ts";
 import { fieldFault } from "../../api/failure.ts";
 import { useLive } from "../../api/live.ts";
 import { Check, CheckGroup } from "../../parts/check-group.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { ExpiryField, expiryOf } from "../../parts/expiry-field.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { notify } from "../../parts/notices.tsx";
 import { Select } from "../../parts/select.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { SUBMIT_VERBS, WORK_VERBS } from "./scope.tsx";
+import { SUBMIT_VERBS, WORK_VERBS } from "./verbs.ts";
 
 const PURPOSES = [
   { value: "submit", text: "send work", verbs: SUBMIT_VERBS },
@@ -59,7 +59,7 @@ export function CreateEndpoint(props: {
         streaming,
         push,
       },
-      ...(expires === "" ? {} : { expiresAt: timestampFromDate(new Date(expires)) }),
+      ...expiryOf(expires),
     });
     notify(`“${endpoint?.name ?? name}” was vended.`);
     onCreated(endpoint?.name ?? name, credential);
@@ -126,15 +126,7 @@ export function CreateEndpoint(props: {
             <Check label="Open streams" checked={streaming} onChange={setStreaming} />
             <Check label="Register push notifications" checked={push} onChange={setPush} />
           </fieldset>
-          <Field
-            label="Expires"
-            name="expiresAt"
-            type="datetime-local"
-            value={expires}
-            failure={failure}
-            onInput={setExpires}
-            hint="Empty: it does not end by itself."
-          />
+          <ExpiryField label="Expires" value={expires} failure={failure} onInput={setExpires} />
         </div>
         {purpose === "chosen" && (
           <CheckGroup

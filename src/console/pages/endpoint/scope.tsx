@@ -1,25 +1,5 @@
 import type { Scope } from "../../../../gen/baton/admin/v1/endpoint_pb.js";
-
-/** What an endpoint may be granted; the names are those of the worker service's operations. */
-export const SUBMIT_VERBS: readonly string[] = ["create_for"];
-export const WORK_VERBS: readonly string[] = [
-  "list_todos",
-  "get_todo",
-  "claim",
-  "claim_next",
-  "heartbeat",
-  "complete",
-  "fail",
-  "release",
-  "reject",
-  "require_input",
-  "require_auth",
-  "add_artifact",
-  "update_status",
-  "get_messages",
-  "get_default_lease",
-  "set_default_lease",
-];
+import { WORK_VERBS } from "./verbs.ts";
 
 /** A scope in a few words. */
 export function scopeText(scope: Scope | undefined): string {

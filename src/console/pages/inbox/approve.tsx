@@ -1,12 +1,11 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useState } from "preact/hooks";
 import type { Grant } from "../../../../gen/baton/admin/v1/grant_pb.js";
 import { grants } from "../../api/clients.ts";
 import { fieldFault } from "../../api/failure.ts";
 import { Check, CheckGroup } from "../../parts/check-group.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { ExpiryField, expiryOf } from "../../parts/expiry-field.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
-import { Field } from "../../parts/field.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { useAction } from "../../parts/use-action.ts";
 
@@ -26,7 +25,7 @@ export function ApproveDialog(props: { readonly grant: Grant; onClose(): void; o
       verbs: [...verbs],
       withoutStreaming: !streaming,
       withoutPush: !push,
-      ...(expires === "" ? {} : { expiresAt: timestampFromDate(new Date(expires)) }),
+      ...expiryOf(expires),
     });
     onDone();
     onClose();
@@ -62,15 +61,7 @@ export function ApproveDialog(props: { readonly grant: Grant; onClose(): void; o
           {asked?.push && <Check label="Register push notifications" checked={push} onChange={setPush} />}
           {!asked?.streaming && !asked?.push && <span class="faint">nothing was asked for</span>}
         </fieldset>
-        <Field
-          label="Ends"
-          name="expiresAt"
-          type="datetime-local"
-          value={expires}
-          failure={failure}
-          onInput={setExpires}
-          hint="Empty: it does not end by itself."
-        />
+        <ExpiryField label="Ends" value={expires} failure={failure} onInput={setExpires} />
         {nothing && <p class="fault">Keep a queue and a verb, or deny the request.</p>}
         {failure !== undefined && <FailureNote failure={failure} />}
         <FormButtons action="Approve" disabled={busy || nothing} onClose={onClose} />
