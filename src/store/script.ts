@@ -1,69 +1,22 @@
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { TASK_STATE_OF, TRANSITIONS } from "../domain/todo.ts";
 import { activeSpan, inChildSpan } from "../telemetry/tracing/active.ts";
 import type { SpanOptions } from "../telemetry/tracing/span.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
+import { loadScripts, type Script } from "./load-scripts.ts";
 
-/**
- * How long a message id is remembered after its task ended, so that a late retry finds the task instead of starting
- * it again (A2A-44, Q11): 24 hours.
- */
-export const DEDUP_MS = 24 * 60 * 60 * 1000;
-
-interface Script {
-  readonly text: string;
-  readonly sha: string;
-  readonly args: readonly string[];
+interface Runnable extends Script {
   readonly span: SpanOptions;
 }
 
-const folder = new URL("./scripts/", import.meta.url);
-
-function luaTable(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, item]) => `[${JSON.stringify(key)}]=${luaTable(item)}`);
-  return `{${entries.join(",")}}`;
-}
-
-/** What every script may rely on; the transition table has its one source in domain/todo.ts. */
-const PRELUDE = [
-  `local TRANSITIONS = ${luaTable(TRANSITIONS)}`,
-  `local TASK_STATE = ${luaTable(TASK_STATE_OF)}`,
-  `local DEDUP_MS = ${DEDUP_MS}`,
-].join("\n");
-
-function directive(source: string, name: string): readonly string[] {
-  const line = new RegExp(`^-- @${name} (.*)$`, "m").exec(source)?.[1] ?? "";
-  return line.split(" ").filter((word) => word !== "");
-}
-
-/** ARGV[1] of every script is the `traceparent` of what runs it, or empty; the named arguments follow. */
-function loadScript(name: string): Script {
-  const file = `${name}.lua`;
-  const source = readFileSync(new URL(file, folder), "utf8");
-  const args = directive(source, "args");
-  const named = args.map((arg, index) => `${arg}=ARGV[${index + 2}]`).join(",");
-  const includes = directive(source, "include").map((name) =>
-    readFileSync(new URL(`lib/${name}.lua`, folder), "utf8"),
-  );
-  const given = ["local TRACE = ARGV[1]", `local A = {${named}}`, `local ARGS = ${args.length + 1}`];
-  const text = [PRELUDE, ...given, ...includes, source].join("\n");
-  const attributes = {
-    "db.system.name": "redis",
-    "db.operation.name": "EVALSHA",
-    "db.stored_procedure.name": name,
-  };
-  const sha = createHash("sha1").update(text).digest("hex");
-  return { text, sha, args, span: { kind: "client", attributes } };
-}
-
-const scripts: ReadonlyMap<string, Script> = new Map(
-  readdirSync(folder)
-    .filter((file) => file.endsWith(".lua"))
-    .map((file) => file.slice(0, -".lua".length))
-    .map((name) => [name, loadScript(name)]),
+const scripts: ReadonlyMap<string, Runnable> = new Map(
+  loadScripts().map((script) => {
+    const attributes = {
+      "db.system.name": "redis",
+      "db.operation.name": "EVALSHA",
+      "db.stored_procedure.name": script.name,
+    };
+    return [script.name, { ...script, span: { kind: "client", attributes } }];
+  }),
 );
 
 export type ScriptName =

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DEDUP_MS } from "../../src/store/script.ts";
+import { DEDUP_MS } from "../../src/store/load-scripts.ts";
 import { agentSays } from "./client.ts";
 import { type Engine, holder, type Rig, startEngine } from "./rig.ts";
 
