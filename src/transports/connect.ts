@@ -13,6 +13,7 @@ import { toConnectError, writeError, writeHttpError } from "./connect/errors.ts"
 import { addJsonMethod, addMethod } from "./connect/methods.ts";
 import type { ConnectHandlerOptions } from "./connect/options.ts";
 import { DEFAULT_READ_MAX_BYTES, type RequestBody, readRequestMessage } from "./connect/request-message.ts";
+import { inSlices } from "./connect/slices.ts";
 import { onlyRpc, type Wire, wireOf } from "./connect/wire.ts";
 import { clientAddress } from "./forwarded.ts";
 import { encodeMessage } from "./grpc/message-text.ts";
@@ -168,13 +169,15 @@ async function serve(
 
 /**
  * Escapes in `grpc-message` what the protocol says must be. connect-es escapes more, and `@grpc/grpc-js` would show a
- * colon as `%3A`. The trailers are read when the body has been written, so only then are they final.
+ * colon as `%3A`. The trailers are read when the body has been written, so only then are they final. The body is written
+ * in slices, so that a slow client is not taken for one that stalls.
  */
-function readable(answer: UniversalServerResponse): UniversalServerResponse {
+function readable({ body, ...answer }: UniversalServerResponse): UniversalServerResponse {
   const { trailer } = answer;
-  if (trailer === undefined) return answer;
+  const sliced = body === undefined ? answer : { ...answer, body: inSlices(body) };
+  if (trailer === undefined) return sliced;
   return {
-    ...answer,
+    ...sliced,
     get trailer() {
       const text = trailer.get("grpc-message");
       if (text !== null) trailer.set("grpc-message", encodeMessage(decodeURIComponent(text)));

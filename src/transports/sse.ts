@@ -2,6 +2,7 @@ import { constants } from "node:http2";
 import { EVENT_STREAM } from "./content-type.ts";
 import { type Heartbeat, heartbeatsOf } from "./heartbeats.ts";
 import type { HttpResponse } from "./http-handler.ts";
+import { SLICE_BYTES } from "./stall.ts";
 
 /** One server-sent event. */
 export interface SseEvent {
@@ -191,28 +192,40 @@ class SseWriter {
     this.#keepAlive.hold();
     try {
       const frame = Buffer.isBuffer(next.value) ? next.value : encodeSse(next.value);
-      if (!write(this.#response, frame)) {
-        this.#awaitDrain();
-        return;
-      }
+      if (frame.length <= SLICE_BYTES) this.#write(frame);
+      else this.#write(typeof frame === "string" ? Buffer.from(frame) : frame);
     } catch {
       this.break();
-      return;
     }
-    this.#keepAlive.touch();
-    this.next();
+  }
+
+  /** Writes a frame, a long one in slices, and goes on to the next. */
+  #write(frame: string | Buffer): void {
+    const rest =
+      Buffer.isBuffer(frame) && frame.length > SLICE_BYTES ? frame.subarray(SLICE_BYTES) : undefined;
+    const slice = rest === undefined ? frame : frame.slice(0, SLICE_BYTES);
+    if (write(this.#response, slice)) this.#written(rest);
+    else this.#awaitDrain(rest);
   }
 
   /** A client that stalls is cut off. */
-  #awaitDrain(): void {
+  #awaitDrain(rest: Buffer | undefined): void {
     this.#stall = setTimeout(this.#break, this.#stallMs);
     this.#response.once("drain", () => {
       if (this.#over) return;
       clearTimeout(this.#stall);
       this.#stall = undefined;
-      this.#keepAlive.touch();
-      this.next();
+      this.#written(rest);
     });
+  }
+
+  #written(rest: Buffer | undefined): void {
+    if (rest !== undefined) {
+      this.#write(rest);
+      return;
+    }
+    this.#keepAlive.touch();
+    this.next();
   }
 
   /** A comment in times of silence. While an event waits for the client they would only pile up behind it. */

@@ -5,6 +5,12 @@ import type { HttpResponse } from "./http-handler.ts";
 export const STALL_MS = 60_000;
 
 /**
+ * Of a longer piece only so much is written at a time, in bytes: whether a client takes anything shows by what was
+ * written last being gone, and one that takes a large message slowly takes its parts.
+ */
+export const SLICE_BYTES = 64 * 1024;
+
+/**
  * Cuts a response whose client has taken nothing for `stallMs` while something waits for it. The streams that its handler
  * holds are let go by that, as if the client had gone away. Answers how to stop watching.
  */

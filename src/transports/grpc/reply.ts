@@ -4,7 +4,7 @@ import { base64Encode } from "@bufbuild/protobuf/wire";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { RpcError } from "../../service/answer.ts";
 import type { ResponseHeaders } from "../../service/call.ts";
-import { STALL_MS } from "../stall.ts";
+import { SLICE_BYTES, STALL_MS } from "../stall.ts";
 import { encodeMessage } from "./message-text.ts";
 
 const CONTENT_TYPE = "application/grpc+proto";
@@ -40,8 +40,16 @@ export class GrpcReply {
 
   /** Writes a message; resolves when the client is ready for more, or is cut because it never was (SB-49). */
   async write(frame: Buffer): Promise<void> {
+    let from = 0;
+    for (; frame.length - from > SLICE_BYTES; from += SLICE_BYTES) {
+      await this.#write(frame.subarray(from, from + SLICE_BYTES));
+    }
+    await this.#write(from === 0 ? frame : frame.subarray(from));
+  }
+
+  async #write(slice: Buffer): Promise<void> {
     const stream = this.#stream;
-    if (stream.destroyed || stream.write(frame)) return;
+    if (stream.destroyed || stream.write(slice)) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), this.#stallMs);
       const done = () => {
