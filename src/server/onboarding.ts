@@ -19,7 +19,7 @@ import type { EndNotice, EndpointStore } from "../store/endpoints.ts";
 import { GrantStore } from "../store/grants.ts";
 import { PushConfigStore } from "../store/push-configs.ts";
 import type { TodoStore } from "../store/todos.ts";
-import { TokenBuckets } from "../store/token-buckets.ts";
+import { type BucketLimit, TokenBuckets } from "../store/token-buckets.ts";
 import type { CallObserver } from "../telemetry/calls.ts";
 import type { Tracer } from "../telemetry/tracing/span.ts";
 import { createFriendRequestHandler } from "../transports/friend-requests.ts";
@@ -56,6 +56,9 @@ export interface Onboarding {
 /** Services that a named person may use beside the operator: those that know whose is whose. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set([EndpointService.typeName, GrantService.typeName]);
 
+/** What a person may do that is written down, refused or not: more than work asks for, and two weeks to fill the journal. */
+const PERSON_ACTIONS: BucketLimit = { name: "person", perSecond: 300 / 3600, burst: 300, batch: 1 };
+
 export function createOnboarding(options: OnboardingOptions): Onboarding {
   const { config, redis, agents, endpoints, todos, onError } = options;
   const { grantableVerbs, quota, pickupSeconds, perAddress } = config.onboarding;
@@ -68,6 +71,7 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     ending.expire(id).catch(onError);
   });
 
+  const buckets = new TokenBuckets(redis);
   const adminDispatcher = new Dispatcher({
     authenticate: createOperatorAuthenticator(options.adminToken, config.admin, idTokens),
     async admit({ caller }, method) {
@@ -78,7 +82,10 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     hasAgent: () => false,
     versions: [],
     strictVersions: false,
-    around: createJournal(options.audit, onError),
+    around: createJournal(options.audit, {
+      onError,
+      charge: async (caller) => (isPerson(caller) ? buckets.take(PERSON_ACTIONS, caller.id) : 0),
+    }),
     observe: options.observe,
     tracer: options.tracer,
   });
@@ -100,7 +107,6 @@ export function createOnboarding(options: OnboardingOptions): Onboarding {
     { a2a: false },
   );
 
-  const buckets = new TokenBuckets(redis);
   const handler = createFriendRequestHandler({
     requests: new FriendRequests({
       grants,

@@ -164,7 +164,10 @@ describe("AuditService", () => {
     const server = await startTestRedis();
     const connection = await server.connect();
     const errors: unknown[] = [];
-    const journal = createJournal(new AdminAuditStore(connection), (error) => errors.push(error));
+    const journal = createJournal(new AdminAuditStore(connection), {
+      onError: (error) => errors.push(error),
+      charge: async () => 0,
+    });
     const caller = { id: "admin", name: "operator", agent: "", queues: [], verbs: new Set<Verb>() };
     const about = {
       method: TaskService.method.cancelTask,

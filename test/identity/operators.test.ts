@@ -101,6 +101,33 @@ describe("people who operate", () => {
       },
     ]);
   });
+
+  it("SB-60 do only so much in a while, on all replicas: they cannot push out of the audit what others did", async () => {
+    const token = await people("i");
+    const ivan = adminOf(rig.gateway, token).grants;
+    const there = adminOf(rig.replica, token).grants;
+    const count = async () => {
+      const audit = createClient(AuditService, createGrpcTransport({ baseUrl: rig.gateway.adminUrl }));
+      const { entries } = await audit.listAuditEntries(
+        { operator: "ivan", pageSize: 500 },
+        withToken(rig.gateway.adminToken),
+      );
+      return entries.length;
+    };
+    const tries = Array.from({ length: 350 }, (_, n) =>
+      codeOf((n % 2 === 0 ? ivan : there).denyGrant({ id: "none" })),
+    );
+    const codes = await Promise.all(tries);
+    expect(new Set(codes)).toEqual(new Set([Code.NotFound, Code.ResourceExhausted]));
+    const written = await count();
+    expect(written).toBeGreaterThan(250);
+    expect(written).toBeLessThan(310);
+    // Reading costs nothing, and nobody else is charged.
+    expect((await ivan.listGrants({})).grants).toEqual([]);
+    const hannah = adminOf(rig.gateway, await people("h"));
+    expect(await codeOf(hannah.grants.denyGrant({ id: "none" }))).toBe(Code.NotFound);
+    expect(await codeOf(rig.admin.grants.denyGrant({ id: "none" }))).toBe(Code.NotFound);
+  });
 });
 
 describe("admin.people", () => {

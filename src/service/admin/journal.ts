@@ -28,13 +28,25 @@ const UNSURE: ReadonlySet<ErrorKind> = new Set([
   "StreamInterrupted",
 ]);
 
+export interface JournalOptions {
+  /** The outcome of an action could not be written. */
+  onError(error: unknown): void;
+  /**
+   * Charges a caller for an entry; answers 0, or how many milliseconds to wait. The journal holds a bounded number of
+   * entries, so whoever could write any number would push out what others did.
+   */
+  charge(caller: Caller): Promise<number>;
+}
+
 /**
  * Writes an entry before the action and puts the outcome in its place after it, so that a crash in between leaves a trace.
- * An action that cannot be written down is not done. `onError`: the outcome could not be written.
+ * An action that cannot be written down is not done; nor is one beyond what its caller may do in a while (RateLimited).
  */
-export function createJournal(audit: AdminAuditStore, onError: (error: unknown) => void): AroundCall {
+export function createJournal(audit: AdminAuditStore, { onError, charge }: JournalOptions): AroundCall {
   return async (about, run) => {
     if (!isWrittenDown(about.method)) return run();
+    const retryAfterMs = await charge(about.caller);
+    if (retryAfterMs > 0) throw new BatonError("RateLimited", "too many actions", { retryAfterMs });
     const action = actionOf(about);
     const begun = await audit.begin(action);
     const end = async (outcome: Partial<AdminAction>): Promise<void> => {
