@@ -1,6 +1,8 @@
 import type { Caller } from "../domain/caller.ts";
 import { BatonError } from "../domain/errors.ts";
-import { callerOf, credentialHash, type EndpointRecord, type EndpointStore } from "../store/endpoints.ts";
+import { credentialHash } from "../store/endpoint-credentials.ts";
+import { callerOf, type EndpointRecord } from "../store/endpoint-records.ts";
+import type { EndpointStore } from "../store/endpoints.ts";
 
 /** What a request says about who sends it. */
 export interface Credentialed {

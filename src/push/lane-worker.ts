@@ -1,14 +1,7 @@
 import type { Config } from "../config/schema.ts";
 import { traceHeadersOf } from "../domain/trace-context.ts";
 import type { EgressClient } from "../egress/index.ts";
-import type {
-  Admission,
-  HostLimits,
-  LaneHead,
-  LaneState,
-  LaneTurn,
-  PushLaneStore,
-} from "../store/push-lanes.ts";
+import type { LaneHead, LaneState, LaneTurn, PushLaneStore } from "../store/push-lanes.ts";
 import type { Settlement } from "../store/push-steps.ts";
 import type { Tracer } from "../telemetry/tracing/span.ts";
 import { attemptNote } from "./attempt-note.ts";
@@ -19,6 +12,7 @@ import type { PushContent } from "./content.ts";
 import type { DecisionLog, PushLog } from "./decision-log.ts";
 import { Destinations } from "./destinations.ts";
 import type { FailureReason } from "./failure.ts";
+import { HostGate } from "./host-gate.ts";
 import type { PushMetrics } from "./metrics.ts";
 import { type AttemptOutcome, judgeError, judgeResponse } from "./outcome.ts";
 import { type BodyPrinters, type PushRequest, pushRequest } from "./request.ts";
@@ -43,11 +37,6 @@ export interface LaneWorkerOptions {
 
 /** A wait so short that the lane is kept for it, in milliseconds. */
 const SHORT_WAIT_MS = 250;
-/** How long a host is taken for well after it was, in milliseconds. */
-const WELL_MS = 250;
-const MAX_WELL = 10_000;
-/** What a probe of the breaker may take beyond its request, in milliseconds. */
-const PROBE_MARGIN_MS = 5000;
 
 /**
  * Delivers the pushes of lanes: one at a time in each lane, in order. A lane is left as soon as it is empty or has to
@@ -56,12 +45,10 @@ const PROBE_MARGIN_MS = 5000;
 export class LaneWorker {
   readonly #options: LaneWorkerOptions;
   readonly #destinations: Destinations;
-  readonly #hostLimits: HostLimits;
+  readonly #gate: HostGate;
   readonly #retry: RetryPolicy;
   readonly #timeoutMs: number;
   readonly #active = new Map<string, AbortController>();
-  /** Hosts that were found well a moment ago, and until when that is believed. */
-  readonly #well = new Map<string, number>();
   #stopping = false;
 
   constructor(options: LaneWorkerOptions) {
@@ -69,12 +56,7 @@ export class LaneWorker {
     this.#options = options;
     this.#timeoutMs = settings.timeoutSeconds * 1000;
     this.#destinations = new Destinations(settings.concurrency, this.#timeoutMs / 2 + 1000);
-    this.#hostLimits = {
-      ...settings.host,
-      failures: settings.breaker.failures,
-      openMs: settings.breaker.openSeconds * 1000,
-      openMaxMs: settings.breaker.openMaxSeconds * 1000,
-    };
+    this.#gate = new HostGate(options);
     this.#retry = {
       attempts: settings.attempts,
       baseMs: settings.baseSeconds * 1000,
@@ -150,7 +132,7 @@ export class LaneWorker {
     }
     let result: "good" | "bad" | "slow" = "bad";
     try {
-      const admission = await this.#admit(head);
+      const admission = await this.#gate.admit(head.config.host, head.reserved);
       if (admission.kind === "open") {
         metrics.count("baton_push_held_back_total", { cause: "breaker" });
         return {
@@ -170,7 +152,7 @@ export class LaneWorker {
       const outcome = await this.#post(agent, head, request, signal);
       const durationMs = Math.round(performance.now() - started);
       result = resultOf(outcome);
-      await this.#tellBreaker(head, outcome, failuresBefore);
+      await this.#gate.tell(head.config.host, outcome, failuresBefore);
       return this.#settlementOf(agent, head, outcome, durationMs);
     } finally {
       slot.leave(result);
@@ -198,36 +180,6 @@ export class LaneWorker {
       return judgeResponse(answer.status, answer.headers, answer.decision, Date.now());
     } catch (error) {
       return judgeError(error);
-    }
-  }
-
-  /** Asks the limiter and the breaker; without a limit, a host that is well is asked about only now and then. */
-  async #admit(head: LaneHead): Promise<Admission> {
-    const { host } = head.config;
-    const isLimited = this.#hostLimits.perSecond > 0;
-    if (!isLimited && (this.#well.get(host) ?? 0) > performance.now()) return { kind: "go", failures: 0 };
-    const { lanes } = this.#options;
-    const answer = await lanes.admit(
-      host,
-      this.#hostLimits,
-      head.reserved,
-      this.#timeoutMs + PROBE_MARGIN_MS,
-    );
-    if (!isLimited && answer.kind === "go" && answer.failures === 0) {
-      if (this.#well.size >= MAX_WELL) this.#well.clear();
-      this.#well.set(host, performance.now() + WELL_MS);
-    }
-    return answer;
-  }
-
-  async #tellBreaker(head: LaneHead, outcome: AttemptOutcome, failuresBefore: number): Promise<void> {
-    if (outcome.kind === "interrupted") return;
-    const down = outcome.kind === "failed" && outcome.receiverDown;
-    if (!down && failuresBefore === 0) return;
-    this.#well.delete(head.config.host);
-    const answer = await this.#options.lanes.tell(head.config.host, this.#hostLimits, !down);
-    if (answer.kind === "open") {
-      this.#options.log.warn({ host: head.config.host, forMs: answer.waitMs }, "push receiver is left alone");
     }
   }
 

@@ -4,6 +4,7 @@ import { OpenWopBackend } from "../backends/openwop/openwop-backend.ts";
 import type { Config } from "../config/schema.ts";
 import { type Negotiation, onceInAWhile } from "../service/negotiation-log.ts";
 import type { RedisConnection } from "../store/connection.ts";
+import { recordNegotiation } from "../store/negotiations.ts";
 import { RunForkStore } from "../store/run-forks.ts";
 import { RunStore } from "../store/runs.ts";
 import type { TaskStore } from "../store/tasks.ts";
@@ -18,8 +19,7 @@ export interface OpenWopAgents {
   followers(): Iterable<readonly [string, Followers]>;
   backendOf(agent: string): OpenWopBackend | undefined;
   linkOf(agent: string): HostLink | undefined;
-  /** Writes how the version of a call to one of these agents was agreed on to its audit (OW-9). */
-  /** Who records how a version was agreed on with an agent; undefined for an agent of another kind. */
+  /** Who records how a version was agreed on with an agent (OW-9); undefined for an agent of another kind. */
   readonly onNegotiated: (agent: string) => ((negotiation: Negotiation) => void) | undefined;
   /** Begins to follow runs. */
   start(): void;
@@ -43,7 +43,7 @@ export function createOpenWopAgents(options: {
     agents.set(name, { link, backend: new OpenWopBackend({ link, runs, tasks, onError }) });
   }
   const onNegotiated = onceInAWhile((agent, negotiation) => {
-    runs.auditNegotiation(agent, negotiation).catch(onError);
+    recordNegotiation(redis, agent, negotiation).catch(onError);
   });
   return {
     onNegotiated: (agent) =>

@@ -1,7 +1,8 @@
 import { FRIEND_VERBS, type GrantScope, type GrantState } from "../domain/friendship.ts";
 import { IdTokenRefused, type IdTokens } from "../identity/id-tokens.ts";
 import { IssuerUnavailable } from "../identity/issuer-keys.ts";
-import { type EndpointStore, mintCredential } from "../store/endpoints.ts";
+import { mintCredential } from "../store/endpoint-credentials.ts";
+import type { EndpointStore } from "../store/endpoints.ts";
 import type { GrantStore } from "../store/grants.ts";
 import type { AgentDirectory } from "./agents.ts";
 

@@ -1,6 +1,12 @@
-import { hash as digest, randomBytes, randomUUID } from "node:crypto";
-import { type Caller, type Friend, isVerb, type Verb } from "../domain/caller.ts";
+import { randomUUID } from "node:crypto";
 import type { RedisConnection } from "./connection.ts";
+import {
+  credentialHash,
+  isCredential,
+  type MintedCredential,
+  mintCredential,
+} from "./endpoint-credentials.ts";
+import { type EndpointRecord, fieldsOf, holdsHash, type NewEndpoint, recordOf } from "./endpoint-records.ts";
 import {
   credentialKey,
   ENDING_ENDPOINTS_KEY,
@@ -8,41 +14,6 @@ import {
   endpointKey,
   REVOCATION_CHANNEL,
 } from "./keys.ts";
-
-/** A vended endpoint as stored; never its credential. Times in milliseconds since the epoch. */
-export interface EndpointRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly agent: string;
-  readonly owner: string;
-  readonly queues: readonly string[];
-  readonly verbs: readonly Verb[];
-  readonly streaming: boolean;
-  readonly push: boolean;
-  /** The first 12 characters of the credential (SB-57); empty while a friend has not picked it up. */
-  readonly prefix: string;
-  readonly createdAt: number;
-  readonly expiresAt: number | undefined;
-  readonly revokedAt: number | undefined;
-  readonly lastSeenAt: number | undefined;
-  readonly defaultLeaseSeconds: number | undefined;
-  /** Set for an endpoint that a friend request led to. */
-  readonly friend: Friend | undefined;
-}
-
-export type NewEndpoint = Pick<
-  EndpointRecord,
-  | "name"
-  | "agent"
-  | "owner"
-  | "queues"
-  | "verbs"
-  | "streaming"
-  | "push"
-  | "expiresAt"
-  | "defaultLeaseSeconds"
-  | "friend"
->;
 
 /** An endpoint, and the agent whose todos are its own; the record may be gone. */
 export type OfAgent = Pick<EndpointRecord, "id" | "agent">;
@@ -55,30 +26,8 @@ function memberOf({ agent, id }: OfAgent): string {
 /** `dead`: the credential is worth nothing. `ended`: and everything that follows from it has been done. */
 export type EndNotice = "dead" | "ended";
 
-/** A credential and what is stored of it. */
-export interface MintedCredential {
-  readonly credential: string;
-  readonly hash: string;
-  readonly prefix: string;
-}
-
-/** `sbk_` and 32 random bytes in base64url: 47 characters (todo-delegation.md 2.2). */
-const CREDENTIAL = /^sbk_[A-Za-z0-9_-]{43}$/;
-const PREFIX_LENGTH = 12;
-
 /** How long whoever revokes an endpoint has for what follows before a sweep takes it over, in milliseconds. */
 const TAKE_OVER_MS = 2000;
-
-/** Hashing at rest needs no salt or slowness: the credential has 256 bits of its own. */
-export function credentialHash(credential: string): string {
-  return digest("sha256", credential, "hex");
-}
-
-/** 256 random bits; a failing random source throws, and nothing is vended. */
-export function mintCredential(): MintedCredential {
-  const credential = `sbk_${randomBytes(32).toString("base64url")}`;
-  return { credential, hash: credentialHash(credential), prefix: credential.slice(0, PREFIX_LENGTH) };
-}
 
 /** Endpoint records. Only the SHA-256 of a credential is ever stored. */
 export class EndpointStore {
@@ -145,7 +94,7 @@ export class EndpointStore {
 
   /** The endpoint of a credential, whatever its state; undefined for an unknown one. */
   async byCredential(credential: string): Promise<EndpointRecord | undefined> {
-    if (!CREDENTIAL.test(credential)) return undefined;
+    if (!isCredential(credential)) return undefined;
     const key = credentialKey(credentialHash(credential));
     const id = await this.#redis.run(key, ["GET", key]);
     if (!Buffer.isBuffer(id)) return undefined;
@@ -247,76 +196,4 @@ export class EndpointStore {
       callback(id, word === "ended" ? "ended" : "dead");
     });
   }
-}
-
-/** The identity that an endpoint's credential stands for. */
-export function callerOf(record: EndpointRecord): Caller {
-  return {
-    id: record.id,
-    name: record.name,
-    agent: record.agent,
-    queues: record.queues,
-    verbs: new Set(record.verbs),
-    capabilities: { streaming: record.streaming, push: record.push },
-    ...(record.friend === undefined ? {} : { friend: record.friend }),
-    ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
-    ...(record.defaultLeaseSeconds === undefined ? {} : { defaultLeaseSeconds: record.defaultLeaseSeconds }),
-  };
-}
-
-function fieldsOf(record: EndpointRecord): string[] {
-  const fields = {
-    name: record.name,
-    agent: record.agent,
-    owner: record.owner,
-    queues: JSON.stringify(record.queues),
-    verbs: JSON.stringify(record.verbs),
-    streaming: record.streaming ? "1" : "",
-    push: record.push ? "1" : "",
-    prefix: record.prefix,
-    created: String(record.createdAt),
-    ...(record.friend === undefined ? {} : { grant: record.friend.grantId, persona: record.friend.persona }),
-    ...(record.expiresAt === undefined ? {} : { expires: String(record.expiresAt) }),
-    ...(record.defaultLeaseSeconds === undefined ? {} : { lease: String(record.defaultLeaseSeconds) }),
-  };
-  return Object.entries(fields).flat();
-}
-
-function pairsOf(reply: unknown): Map<string, string> {
-  const fields = new Map<string, string>();
-  if (!Array.isArray(reply)) return fields;
-  for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), String(reply[i + 1]));
-  return fields;
-}
-
-function holdsHash(reply: unknown, hash: string): boolean {
-  return pairsOf(reply).get("hash") === hash;
-}
-
-function recordOf(id: string, reply: unknown): EndpointRecord | undefined {
-  const fields = pairsOf(reply);
-  // A record without its name is the remnant of one that was deleted while it was being noted as used.
-  const name = fields.get("name");
-  if (name === undefined) return undefined;
-  const number = (field: string) => (fields.has(field) ? Number(fields.get(field)) : undefined);
-  const list = (field: string) => JSON.parse(fields.get(field) ?? "[]") as string[];
-  return {
-    id,
-    name,
-    agent: fields.get("agent") ?? "",
-    owner: fields.get("owner") ?? "",
-    queues: list("queues"),
-    verbs: list("verbs").filter(isVerb),
-    streaming: fields.get("streaming") === "1",
-    push: fields.get("push") === "1",
-    prefix: fields.get("prefix") ?? "",
-    createdAt: number("created") ?? 0,
-    expiresAt: number("expires"),
-    revokedAt: number("revoked"),
-    lastSeenAt: number("seen"),
-    defaultLeaseSeconds: number("lease"),
-    friend: fields.has("grant")
-      ? { grantId: fields.get("grant") ?? "", persona: fields.get("persona") ?? "" }
-      : undefined,
-  };
 }

@@ -69,6 +69,18 @@ export type IntentResult =
   | { readonly kind: "mismatch" }
   | { readonly kind: "full" };
 
+/** A run that its host has started. */
+export interface NewRun {
+  /** Of the intent, from `RunStore.storedKey`. */
+  readonly storedKey: string;
+  readonly runId: string;
+  readonly status: string;
+  readonly projected: ProjectedStatus;
+  readonly holder: string;
+  readonly ttlMs: number;
+  readonly historyLength: number;
+}
+
 export type CreatedResult =
   | { readonly kind: "created" | "replayed"; readonly snapshot: TaskSnapshot; readonly fence: string }
   | { readonly kind: "gone" }

@@ -1,10 +1,10 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { NEW_RUN, type RunView } from "../domain/openwop/run-fold.ts";
-import { metadataBytes, type ProjectedStatus } from "../domain/openwop/run-projection.ts";
+import { metadataBytes } from "../domain/openwop/run-projection.ts";
 import { fillableBytes, TASK_BYTES } from "../domain/task-size.ts";
 import type { RedisConnection } from "./connection.ts";
-import { agentPrefix, negotiationsKey } from "./keys.ts";
+import { agentPrefix } from "./keys.ts";
 import {
   type ApplyResult,
   type CreatedResult,
@@ -15,6 +15,7 @@ import {
   type MessageCheck,
   type MessageRefusal,
   type NewIntent,
+  type NewRun,
   pushArgs,
   type RunAnswer,
   type RunChange,
@@ -83,19 +84,7 @@ export class RunStore {
     return `${agentPrefix(agent)}msg:${owner}:${messageKey}`;
   }
 
-  async created(
-    agent: string,
-    input: {
-      /** From {@link storedKey}. */
-      readonly storedKey: string;
-      readonly runId: string;
-      readonly status: string;
-      readonly projected: ProjectedStatus;
-      readonly holder: string;
-      readonly ttlMs: number;
-      readonly historyLength: number;
-    },
-  ): Promise<CreatedResult> {
+  async created(agent: string, input: NewRun): Promise<CreatedResult> {
     const { verdict, rest } = await this.#run("run_created", agent, {
       msgkey: input.storedKey,
       runid: input.runId,
@@ -250,13 +239,6 @@ export class RunStore {
 
   async purge(agent: string, id: string): Promise<void> {
     await runScript(this.#redis, "run_purge", agent, { id });
-  }
-
-  /** Adds to the record of agreed versions, which holds no content (OW-9). */
-  async auditNegotiation(agent: string, outcome: object): Promise<void> {
-    const key = negotiationsKey(agent);
-    const fields = Object.entries(outcome).flatMap(([name, value]) => [name, String(value)]);
-    await this.#redis.run(key, ["XADD", key, "MAXLEN", "~", "10000", "*", ...fields]);
   }
 
   async #message(

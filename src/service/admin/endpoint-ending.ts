@@ -1,5 +1,6 @@
 import { agentText } from "../../backends/todo/todo-backend.ts";
-import type { EndNotice, EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
+import type { EndpointRecord } from "../../store/endpoint-records.ts";
+import type { EndNotice, EndpointStore } from "../../store/endpoints.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { PushConfigStore } from "../../store/push-configs.ts";
 import type { TodoStore } from "../../store/todos.ts";

@@ -21,7 +21,8 @@ import {
 import { isVerb, VERBS, type Verb } from "../../domain/caller.ts";
 import { BatonError, type FieldViolation, invalidParams } from "../../domain/errors.ts";
 import { isPerson, mayManage } from "../../identity/operators.ts";
-import type { EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
+import type { EndpointRecord } from "../../store/endpoint-records.ts";
+import type { EndpointStore } from "../../store/endpoints.ts";
 import type { AgentDirectory } from "../agents.ts";
 import type { Call, Handlers } from "../call.ts";
 import type { EndpointEnding } from "./endpoint-ending.ts";

@@ -7,7 +7,8 @@ import {
 } from "../../../gen/baton/admin/v1/queue_pb.js";
 import { invalidParams } from "../../domain/errors.ts";
 import type { RedisConnection } from "../../store/connection.ts";
-import type { EndpointRecord, EndpointStore } from "../../store/endpoints.ts";
+import type { EndpointRecord } from "../../store/endpoint-records.ts";
+import type { EndpointStore } from "../../store/endpoints.ts";
 import { queueDepth } from "../../store/queue-depths.ts";
 import { readWorkers } from "../../store/workers.ts";
 import type { AgentDirectory, ServedAgent } from "../agents.ts";
