@@ -26,15 +26,19 @@ export function cells(result: Result): string[] {
   ];
 }
 
-export function table(results: readonly Result[]): string {
-  const rows = [HEADS, ...results.map(cells)];
-  const widths = HEADS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+/** Rows of as many cells as the first, in columns. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("  ")
       .trimEnd();
   return `${rows.map(line).join("\n")}\n`;
+}
+
+export function table(results: readonly Result[]): string {
+  return columns([HEADS, ...results.map(cells)]);
 }
 
 export function markdownTable(results: readonly Result[]): string {
