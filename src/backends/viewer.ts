@@ -1,5 +1,5 @@
 import type { Caller } from "../domain/caller.ts";
-import type { Viewer } from "../store/tasks.ts";
+import type { Viewer } from "../store/viewer.ts";
 import type { Agent } from "./backend.ts";
 
 /** Whose eyes a caller reads an agent's tasks with (design.md section 7, "who sees a task"). */

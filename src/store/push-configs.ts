@@ -1,6 +1,7 @@
 import type { RedisConnection } from "./connection.ts";
 import { runScript } from "./script.ts";
-import { type Viewer, verdictOf, viewerArgs } from "./tasks.ts";
+import { verdictOf } from "./tasks.ts";
+import { type Viewer, viewerArgs } from "./viewer.ts";
 
 /** The A2A version whose body and headers a receiver gets. */
 export type PushVersion = "1.0" | "0.3";

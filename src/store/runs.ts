@@ -25,7 +25,8 @@ import {
   recordOf,
 } from "./run-records.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
-import { snapshotOf, type Viewer, verdictOf, viewerArgs } from "./tasks.ts";
+import { snapshotOf, verdictOf } from "./tasks.ts";
+import { type Viewer, viewerArgs } from "./viewer.ts";
 
 /** Longest life of an intent: less than a host keeps its answers to idempotent requests, which is 24 h. */
 const INTENT_MS = 23 * 60 * 60 * 1000;

@@ -29,6 +29,7 @@ export type ScriptName =
   | "interrupt"
   | "progress"
   | "read"
+  | "check"
   | "list"
   | "sweep"
   | "revoke"

@@ -1,19 +1,13 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { rememberBytes } from "../domain/encoded.ts";
+import { activeSpan } from "../telemetry/tracing/active.ts";
 import type { RedisConnection, Reply } from "./connection.ts";
 import { runScript } from "./script.ts";
 import { memoryOf } from "./task-weight.ts";
 import { VersionCache } from "./version-cache.ts";
-
-/** Whose eyes a read is done with. `shared`: the agent lets every endpoint of a queue see that queue's tasks. */
-export interface Viewer {
-  readonly id: string;
-  readonly shared: boolean;
-  readonly queues: readonly string[];
-  /** An operator's eyes: every task of the agent. */
-  readonly all?: boolean;
-}
+import { VersionChecks } from "./version-checks.ts";
+import { type Viewer, viewerArgs } from "./viewer.ts";
 
 /** How much of a task an answer carries. `historyLength`: -1 for all, 0 for none (A2A-69 to A2A-71). */
 export interface TaskShape {
@@ -62,11 +56,6 @@ export interface ListPage {
 /** How long a page token, and the places that it pins, live: 10 minutes (design.md section 7). */
 export const LISTING_MS = 10 * 60 * 1000;
 
-export function viewerArgs(viewer: Viewer): { caller: string; shared: boolean | string; queues: string } {
-  const shared = viewer.all === true ? "*" : viewer.shared;
-  return { caller: viewer.id, shared, queues: JSON.stringify(viewer.queues) };
-}
-
 /** Reply of a script: its verdict and the rest. */
 export function verdictOf(reply: Reply): { readonly verdict: string; readonly rest: readonly Reply[] } {
   if (!Array.isArray(reply)) throw new Error("unexpected reply of a script");
@@ -92,22 +81,28 @@ const CACHE_BYTES = 32 * 1024 * 1024;
 /** Reads of tasks. Writes go through a back end's own transitions. */
 export class TaskStore {
   readonly #redis: RedisConnection;
+  readonly #checks: VersionChecks;
   readonly #cache = new VersionCache<TaskSnapshot>(CACHE_BYTES);
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
+    this.#checks = new VersionChecks(redis);
     // A server that comes back may have lost the newest writes, and then counts versions again that we have seen.
     redis.onSubscriberReconnect(() => this.#cache.clear());
   }
 
   /**
    * The task, or undefined where it does not exist or the viewer may not see it: the two are one answer (A2A-10).
-   * Nobody may change it: whoever reads the same version gets the same object. The store is asked every time, in one
-   * round trip, and says no more than that where this process has the newest version.
+   * Nobody may change it: whoever reads the same version gets the same object. The store is asked every time: whether what
+   * this process has is still the newest, where it has something, and for the task where that is not so.
    */
   async read(agent: string, id: string, viewer: Viewer, shape: TaskShape): Promise<TaskSnapshot | undefined> {
     const key = `${agent}/${id}/${shape.historyLength}/${shape.includeArtifacts ? "a" : ""}`;
     const known = this.#cache.get(key);
+    // A call that is traced shows what it asked of Redis, so it asks alone.
+    if (known !== undefined && activeSpan()?.sampled !== true) {
+      if (await this.#checks.isCurrent(agent, id, viewer, known.version)) return known.value;
+    }
     const reply = await runScript(this.#redis, "read", agent, {
       id,
       ...viewerArgs(viewer),

@@ -5,7 +5,7 @@ import type { RedisConnection } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
-import { snapshotOf, type Viewer, verdictOf, viewerArgs } from "./tasks.ts";
+import { snapshotOf, verdictOf } from "./tasks.ts";
 import {
   type AttemptRecord,
   attemptsOf,
@@ -24,6 +24,7 @@ import {
   type TodoResult,
   todoOf,
 } from "./todo-records.ts";
+import { type Viewer, viewerArgs } from "./viewer.ts";
 
 function bytesOf(message: Message | undefined): Uint8Array | string {
   return message === undefined ? "" : toBinary(MessageSchema, message);

@@ -6,7 +6,7 @@ import { agentPrefix } from "../../src/store/keys.ts";
 import { adminOf } from "../admin/rig.ts";
 import { agentSays, Reading, type Sender, senderOf, workerOf } from "../engine/client.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
-import { eventually, type Server, Servers, startCluster, type TestCluster } from "./servers.ts";
+import { eventually, moveSlot, type Server, Servers, startCluster, type TestCluster } from "./servers.ts";
 
 /** An agent whose keys lie in the given third of the slots. */
 function agentOn(master: number): string {
@@ -161,17 +161,3 @@ describe("a Redis Cluster of three masters", () => {
     expect(await sender.state(after.id)).toBe("SUBMITTED");
   }, 60_000);
 });
-
-/** As an operator's tool does it: the source and target agree, keys go over one by one, then everybody is told. */
-async function moveSlot(slot: number, from: Server, to: Server): Promise<void> {
-  const [source, target] = await Promise.all([from.ask("CLUSTER", "MYID"), to.ask("CLUSTER", "MYID")]);
-  await to.ask("CLUSTER", "SETSLOT", String(slot), "IMPORTING", String(source));
-  await from.ask("CLUSTER", "SETSLOT", String(slot), "MIGRATING", String(target));
-  for (;;) {
-    const keys = (await from.ask("CLUSTER", "GETKEYSINSLOT", String(slot), "100")) as string[];
-    if (keys.length === 0) break;
-    await from.ask("MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "KEYS", ...keys);
-  }
-  for (const server of [to, from])
-    await server.ask("CLUSTER", "SETSLOT", String(slot), "NODE", String(target));
-}
