@@ -100,6 +100,12 @@ export class ChannelHub {
     return this.#running;
   }
 
+  /** Gives up the connection to a server that says nothing; what was heard on it is subscribed anew. */
+  async drop(address: string): Promise<void> {
+    const node = await this.#nodes.drop(address);
+    if (node !== undefined) this.#lose(node);
+  }
+
   close(): void {
     this.#closed = true;
     this.#nodes.close();

@@ -12,13 +12,14 @@ export interface ConnectOptions {
    */
   readonly replicas?: { readonly count: number; readonly timeoutMs: number };
   /**
-   * One server: how long a command waits for a connection that it can be sent on, in milliseconds. Then it fails as
-   * Unavailable and is never sent: its caller has long gone elsewhere. Default 15,000.
+   * How long a command waits for a connection that it can be sent on, in milliseconds. Then it fails as Unavailable and is
+   * never sent: its caller has long gone elsewhere. Default 15,000.
    */
   readonly patienceMs?: number;
   /**
-   * One server: how long it may answer nothing at all while it is asked, in milliseconds. Then it is connected to anew.
-   * Sentinels and clusters say themselves when a server is gone. Default 15,000.
+   * How long a server may answer nothing at all while it is asked, in milliseconds. Then what is under way fails as
+   * Unavailable, and it is connected to anew. Sentinels and clusters mostly say sooner that a server is gone; not where
+   * nobody can take over. Default 15,000.
    */
   readonly stallMs?: number;
   /** Connection errors; the client keeps reconnecting with at most 1 s between tries. */
@@ -33,11 +34,11 @@ const STALL_MS = 15_000;
 
 /** Connects for commands and, on a connection of its own, for channels. */
 export async function connectRedis(options: ConnectOptions): Promise<RedisConnection> {
-  const { target } = options;
+  const { target, patienceMs = PATIENCE_MS, stallMs = STALL_MS } = options;
   if (target.kind === "single" || target.kind === "socket") {
     return connectSingle(target, {
-      patienceMs: options.patienceMs ?? PATIENCE_MS,
-      stallMs: options.stallMs ?? STALL_MS,
+      patienceMs,
+      stallMs,
       onError: (error) => options.onError?.(error),
     });
   }
@@ -54,6 +55,8 @@ export async function connectRedis(options: ConnectOptions): Promise<RedisConnec
     topology,
     node,
     typeMapping: TYPE_MAPPING,
+    patienceMs,
+    stallMs,
     replicas: options.replicas ?? { count: 0, timeoutMs: 1000 },
     onError: (error) => options.onError?.(error),
   });

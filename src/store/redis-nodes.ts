@@ -1,4 +1,6 @@
-import { createClient } from "redis";
+import { createClient, ErrorReply } from "redis";
+import type { Reply } from "./connection.ts";
+import { Silence } from "./silence.ts";
 
 /** How long a connection may take to stand, in milliseconds. */
 const CONNECT_MS = 2000;
@@ -47,6 +49,7 @@ export class RedisNodes {
   readonly #typeMapping: object;
   readonly #onLost: (address: string, node: RedisNode, error: unknown) => void;
   readonly #nodes = new Map<string, Promise<RedisNode>>();
+  readonly #standing = new Map<RedisNode, { readonly address: string; readonly silence: Silence }>();
   #closed = false;
 
   /** `onLost` is told of each connection that stood and broke. */
@@ -73,16 +76,44 @@ export class RedisNodes {
     return opening;
   }
 
-  /** Drops the connection to a server; commands under way on it fail. */
-  drop(address: string): void {
+  /** Sends a command of which {@link silent} knows whether it was answered. */
+  async send(node: RedisNode, args: readonly (string | Buffer)[]): Promise<Reply> {
+    const silence = this.#standing.get(node)?.silence;
+    silence?.asked();
+    try {
+      const reply = (await node.sendCommand(args)) as unknown as Reply;
+      silence?.heard();
+      return reply;
+    } catch (error) {
+      if (error instanceof ErrorReply) silence?.heard();
+      throw error;
+    } finally {
+      silence?.over();
+    }
+  }
+
+  /** Servers that have answered nothing at all for so many milliseconds though they were asked. */
+  silent(ms: number): string[] {
+    return [...this.#standing.values()]
+      .filter(({ silence }) => silence.isLongerThan(ms))
+      .map(({ address }) => address);
+  }
+
+  /** Drops the connection to a server; commands under way on it fail. Answers the connection, if there was one. */
+  async drop(address: string): Promise<RedisNode | undefined> {
     const known = this.#nodes.get(address);
     this.#nodes.delete(address);
-    known?.then((node) => node.destroy()).catch(() => {});
+    const node = await known?.catch(() => undefined);
+    if (node !== undefined) {
+      this.#standing.delete(node);
+      if (node.isOpen) node.destroy();
+    }
+    return node;
   }
 
   /** Drops the connections to all servers but these. */
   keepOnly(addresses: ReadonlySet<string>): void {
-    for (const address of [...this.#nodes.keys()]) if (!addresses.has(address)) this.drop(address);
+    for (const address of [...this.#nodes.keys()]) if (!addresses.has(address)) void this.drop(address);
   }
 
   close(): void {
@@ -97,15 +128,27 @@ export class RedisNodes {
       if (!stood) return;
       stood = false;
       this.#nodes.delete(address);
+      this.#standing.delete(node);
       if (node.isOpen) node.destroy();
       if (!this.#closed) this.#onLost(address, node, error);
     });
-    await node.connect();
+    await inTime(node);
     stood = true;
     if (this.#closed) {
       node.destroy();
       throw new Error("the connection is closed");
     }
+    this.#standing.set(node, { address, silence: new Silence() });
     return node;
+  }
+}
+
+/** The client's own limit is for the socket: a server that hangs takes that, and never answers what is said first on it. */
+async function inTime(node: RedisNode): Promise<void> {
+  const limit = setTimeout(() => node.isOpen && node.destroy(), CONNECT_MS);
+  try {
+    await node.connect();
+  } finally {
+    clearTimeout(limit);
   }
 }

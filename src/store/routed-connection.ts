@@ -9,19 +9,21 @@ export interface RoutedOptions {
   readonly node: NodeOptions;
   readonly typeMapping: object;
   readonly replicas: { readonly count: number; readonly timeoutMs: number };
+  /** How long a command or subscription waits for a server that takes it, in milliseconds. */
+  readonly patienceMs: number;
+  /** How long a server may answer nothing at all while it is asked, in milliseconds. */
+  readonly stallMs: number;
   onError(error: unknown): void;
 }
 
 /** How often the topology is looked at while nothing seems wrong, in milliseconds. */
 const LOOK_MS = 1000;
-/** How long a command or subscription waits for a server that takes it, in milliseconds. */
-const PATIENCE_MS = 15_000;
 const RETRY_MS = 100;
 
 /**
  * Redis behind sentinels or as a cluster. Each command goes to the server that owns its key at that moment. One that no
  * server has begun is sent again when the owner changes; one that was under way when its connection broke fails, since it
- * may have run.
+ * may have run. So does one whose server says nothing any more, and that nobody takes over for.
  */
 export async function connectRouted(options: RoutedOptions): Promise<RedisConnection> {
   const connection = new RoutedConnection(options);
@@ -40,6 +42,7 @@ class RoutedConnection implements RedisConnection {
   readonly #channels: ChannelHub;
   #looking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #listening: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: RoutedOptions) {
@@ -52,7 +55,7 @@ class RoutedConnection implements RedisConnection {
   }
 
   async start(): Promise<void> {
-    const until = Date.now() + PATIENCE_MS;
+    const until = Date.now() + this.#options.patienceMs;
     while (this.#options.topology.owners().size === 0) {
       await this.#look();
       if (this.#options.topology.owners().size > 0) break;
@@ -60,10 +63,11 @@ class RoutedConnection implements RedisConnection {
       await pause(RETRY_MS);
     }
     this.#schedule();
+    this.#listening = setInterval(() => this.#dropSilent(), this.#options.stallMs / 4).unref();
   }
 
   async run(key: string, args: readonly (string | Buffer)[], options: RunOptions = {}): Promise<Reply> {
-    const until = Date.now() + PATIENCE_MS;
+    const until = Date.now() + this.#options.patienceMs;
     let asked: string | undefined;
     for (;;) {
       const address = asked ?? this.#options.topology.ownerOf(key);
@@ -71,10 +75,10 @@ class RoutedConnection implements RedisConnection {
       if (node !== undefined) {
         try {
           if (asked !== undefined) node.sendCommand(["ASKING"]).catch(() => {});
-          const reply = node.sendCommand(args);
+          const reply = this.#nodes.send(node, args);
           const copied = options.durable === true ? this.#copied(node) : undefined;
           copied?.catch(() => {});
-          const answer = (await reply) as unknown as Reply;
+          const answer = await reply;
           await copied;
           return answer;
         } catch (error) {
@@ -96,7 +100,7 @@ class RoutedConnection implements RedisConnection {
 
   async subscribe(channel: string, listener: ChannelListener): Promise<void> {
     try {
-      await this.#channels.subscribe(channel, listener, PATIENCE_MS);
+      await this.#channels.subscribe(channel, listener, this.#options.patienceMs);
     } catch (error) {
       throw storeUnavailable(error);
     }
@@ -113,6 +117,7 @@ class RoutedConnection implements RedisConnection {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#listening);
     this.#options.topology.close();
     this.#channels.close();
     this.#nodes.close();
@@ -127,6 +132,15 @@ class RoutedConnection implements RedisConnection {
     if (count === 0) return;
     const copies = Number(await node.sendCommand(["WAIT", String(count), String(timeoutMs)]));
     if (copies < count) throw storeUnavailable(new Error(`${copies} of ${count} replicas took the write`));
+  }
+
+  #dropSilent(): void {
+    const { stallMs, onError } = this.#options;
+    for (const address of this.#nodes.silent(stallMs)) {
+      onError(new Error(`Redis at ${address} answered nothing for ${stallMs} ms: connecting anew`));
+      void this.#nodes.drop(address);
+      void this.#channels.drop(address);
+    }
   }
 
   /** Looks where everything is; calls that come meanwhile share the answer. */

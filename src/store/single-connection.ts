@@ -3,6 +3,7 @@ import { createClient, ErrorReply, RESP_TYPES } from "redis";
 import type { ChannelListener, RedisConnection, RedisTarget, Reply } from "./connection.ts";
 import { Patience } from "./patience.ts";
 import { storeFault } from "./redis-faults.ts";
+import { Silence } from "./silence.ts";
 
 export interface SingleOptions {
   /** How long a command waits for a connection that it can be sent on, in milliseconds. */
@@ -67,8 +68,7 @@ class SingleConnection implements RedisConnection {
   #channels: Channels;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  #waiting = 0;
-  #heardAt = 0;
+  readonly #silence = new Silence();
 
   constructor(base: Base, options: SingleOptions) {
     this.#base = base;
@@ -84,24 +84,23 @@ class SingleConnection implements RedisConnection {
     await Promise.all([this.#commands.connect(), this.#channels.connect()]);
     const { stallMs } = this.#options;
     this.#timer = setInterval(() => {
-      if (this.#waiting > 0 && performance.now() - this.#heardAt > stallMs) this.#replace();
+      if (this.#silence.isLongerThan(stallMs)) this.#replace();
     }, stallMs / 4).unref();
   }
 
   async run(_key: string, args: readonly (string | Buffer)[]): Promise<Reply> {
-    if (this.#waiting === 0) this.#heard();
-    this.#waiting++;
+    this.#silence.asked();
     try {
       // The client's own timeout is a timer for each command.
       const waiting = { timeout: 0, abortSignal: this.#patience.signal };
       const reply = (await this.#commands.sendCommand(args, waiting)) as unknown as Reply;
-      this.#heard();
+      this.#silence.heard();
       return reply;
     } catch (error) {
-      if (error instanceof ErrorReply) this.#heard();
+      if (error instanceof ErrorReply) this.#silence.heard();
       throw storeFault(error);
     } finally {
-      this.#waiting--;
+      this.#silence.over();
     }
   }
 
@@ -144,15 +143,11 @@ class SingleConnection implements RedisConnection {
     if (listeners?.size === 0) this.#listeners.delete(channel);
   }
 
-  #heard(): void {
-    this.#heardAt = performance.now();
-  }
-
   #newCommands(): Commands {
     const commands = newCommands(this.#base);
     commands.on("error", (error) => {
       // A system that says that there is no connection is no silence.
-      this.#heard();
+      this.#silence.heard();
       this.#options.onError(error);
     });
     return commands;
@@ -166,7 +161,7 @@ class SingleConnection implements RedisConnection {
     this.#options.onError(
       new Error(`Redis answered nothing for ${this.#options.stallMs} ms: connecting anew`),
     );
-    this.#heard();
+    this.#silence.heard();
     const onError = (error: unknown) => {
       if (!this.#closed) this.#options.onError(error);
     };

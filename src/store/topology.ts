@@ -39,7 +39,7 @@ class Informants {
         if (found !== undefined) return found;
       } catch {
         // Down or slow: the next one may know, and the caller goes on with what it knew before.
-        this.#nodes.drop(address);
+        void this.#nodes.drop(address);
       }
     }
     return undefined;

@@ -62,9 +62,15 @@ export class Servers {
   readonly #folders: string[] = [];
   readonly #running: Server[] = [];
 
-  async start(port: number, args: readonly string[], first: readonly string[] = []): Promise<Server> {
+  /** A folder that goes with the servers. */
+  async folder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), "baton-node-"));
     this.#folders.push(folder);
+    return folder;
+  }
+
+  async start(port: number, args: readonly string[], first: readonly string[] = []): Promise<Server> {
+    const folder = await this.folder();
     const common = ["--bind", "127.0.0.1", "--port", String(port), "--dir", folder, "--save", ""];
     const spawn = () => spawnSupervised(findRedisServer(), [...first, ...common, ...args], nowhere);
     let child = spawn();
@@ -105,7 +111,9 @@ export class Servers {
 
   async stop(): Promise<void> {
     await Promise.all(this.#running.splice(0).map((server) => server.kill().catch(() => {})));
-    for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true, force: true });
+    // A server that is killed in the middle of a write may make one more file.
+    const gone = { recursive: true, force: true, maxRetries: 5 };
+    for (const folder of this.#folders.splice(0)) await rm(folder, gone);
   }
 }
 
@@ -206,8 +214,7 @@ export async function startSentinel(servers: Servers): Promise<TestSentinel> {
   const name = "baton-primary";
   const watchers: Server[] = [];
   for (const port of sentinelPorts) {
-    const folder = await mkdtemp(join(tmpdir(), "baton-sentinel-"));
-    const file = join(folder, "sentinel.conf");
+    const file = join(await servers.folder(), "sentinel.conf");
     await writeFile(
       file,
       [

@@ -1,0 +1,29 @@
+/**
+ * Notices a server that answers nothing at all while it is asked. One that is gone without a word, or stuck, looks as good
+ * as one that waits; one that answers some while others take long is well.
+ */
+export class Silence {
+  #waiting = 0;
+  #heardAt = 0;
+
+  /** A command is on its way. */
+  asked(): void {
+    if (this.#waiting === 0) this.heard();
+    this.#waiting++;
+  }
+
+  /** The command is over, whatever came of it. */
+  over(): void {
+    this.#waiting--;
+  }
+
+  /** The server has said something. */
+  heard(): void {
+    this.#heardAt = performance.now();
+  }
+
+  /** Whether it has said nothing for longer than `ms`, in milliseconds, though it was asked. */
+  isLongerThan(ms: number): boolean {
+    return this.#waiting > 0 && performance.now() - this.#heardAt > ms;
+  }
+}
