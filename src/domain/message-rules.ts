@@ -79,11 +79,11 @@ function mediaTypeMatches(mode: string, type: string): boolean {
 export function titleOf(message: Message): string {
   for (const part of message.parts) {
     if (part.content.case !== "text") continue;
-    const line = part.content.value.split(/\r?\n/).find((candidate) => candidate.trim() !== "");
+    const line = /\S[^\n]*/.exec(part.content.value)?.[0];
     if (line === undefined) continue;
     // A character is at most two code units, so no more than these are looked at.
-    const start = line.trim().slice(0, 2 * MAX_TITLE);
-    return [...start].slice(0, MAX_TITLE).join("");
+    const start = line.trimEnd().slice(0, 2 * MAX_TITLE);
+    return start.length <= MAX_TITLE ? start : [...start].slice(0, MAX_TITLE).join("");
   }
   return message.parts.find((part) => part.filename !== "")?.filename ?? "(no text)";
 }
@@ -102,9 +102,6 @@ export function contentHash(message: Message, metadata: JsonObject | undefined):
 function sortKeys(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sortKeys(item)]),
-  );
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sortKeys(value[name] as JsonValue)]));
 }

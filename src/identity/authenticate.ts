@@ -46,8 +46,8 @@ export class EndpointAuthenticator {
     this.#endpoints = endpoints;
   }
 
-  /** Throws Unauthenticated. */
-  async authenticate(request: Credentialed): Promise<Caller> {
+  /** At once where the credential is known here: most calls wait for nothing. Throws, or rejects, with Unauthenticated. */
+  authenticate(request: Credentialed): Caller | Promise<Caller> {
     const token = bearerToken(request);
     if (token === undefined) throw unauthenticated();
     const now = Date.now();
@@ -55,6 +55,10 @@ export class EndpointAuthenticator {
     const known = this.#cache.get(hash);
     if (known !== undefined && known.until > now && isActive(known.record, now)) return known.caller;
     this.#cache.delete(hash);
+    return this.#lookUp(token, hash, now);
+  }
+
+  async #lookUp(token: string, hash: string, now: number): Promise<Caller> {
     const record = await this.#endpoints.byCredential(token);
     if (record === undefined || !isActive(record, now)) throw unauthenticated();
     const caller = callerOf(record);

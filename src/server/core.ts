@@ -115,10 +115,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     agents.all.map(({ name, config: own }) => [name, cardExtensions(own, { push: push !== undefined })]),
   );
   const dispatcher = new Dispatcher({
-    async authenticate(meta) {
+    authenticate(meta) {
       const admitted = admission.address(meta);
-      if (admitted !== undefined) await admitted;
-      return authenticator.authenticate(meta);
+      if (admitted === undefined) return authenticator.authenticate(meta);
+      return admitted.then(() => authenticator.authenticate(meta));
     },
     admit: (call, method) => admission.call(call, method),
     hasAgent: (name) => agents.has(name),

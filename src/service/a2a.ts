@@ -117,9 +117,9 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
   }
 
   /** A task that mirrors another system's work is compared with it before it is shown (OW-12). */
-  async function refresh(call: Call, taskId: string): Promise<void> {
+  function refresh(call: Call, taskId: string): Promise<void> | undefined {
     const agent = agents.get(call.agent);
-    await agent.backend.refresh?.({ agent, caller: call.caller, taskId });
+    return agent.backend.refresh?.({ agent, caller: call.caller, taskId });
   }
 
   /** A 0.3 event with INPUT_REQUIRED says that it is the last (A2A-163), so there the stream always ends. */
@@ -224,7 +224,8 @@ export function createA2AService(options: A2AServiceOptions): Handlers<typeof A2
       checkTaskId(request.id);
       const violations = historyLengthViolations(request.historyLength);
       if (violations.length > 0) throw invalidParams(...violations);
-      await refresh(call, request.id);
+      const refreshed = refresh(call, request.id);
+      if (refreshed !== undefined) await refreshed;
       return (await read(call, request.id, historyLimit(request.historyLength))).task;
     },
 

@@ -26,8 +26,8 @@ import { negotiateVersion } from "./version.ts";
 
 /** What the dispatcher needs from the rest of the gateway. */
 export interface DispatcherOptions {
-  /** Resolves the credential of a request, or throws Unauthenticated (SB-1). */
-  authenticate(meta: RequestMeta): Promise<Caller>;
+  /** Resolves the credential of a request, at once where it can, or throws Unauthenticated (SB-1). */
+  authenticate(meta: RequestMeta): Caller | Promise<Caller>;
   /** Whether an agent of that name is served here. */
   hasAgent(name: string): boolean;
   /** Versions offered on the A2A service. */
@@ -91,16 +91,23 @@ export class Dispatcher {
     return [...this.#registrations.values()].map(({ service }) => service);
   }
 
-  /** Resolves the caller, so that a transport can refuse before it parses anything (A2A-8, A2A-9). */
-  async authenticate(meta: RequestMeta): Promise<Caller> {
+  /**
+   * Resolves the caller, so that a transport can refuse before it parses anything (A2A-8, A2A-9). At once where the caller
+   * is known; throws, or rejects, with what the request is refused with.
+   */
+  authenticate(meta: RequestMeta): Caller | Promise<Caller> {
     const { authenticate, observe } = this.#options;
     if (observe === undefined) return authenticate(meta);
     const observed = new ObservedCall({ observe }, meta, { method: UNKNOWN_METHOD, stream: false });
-    try {
-      return await authenticate(meta);
-    } catch (thrown) {
+    const refused = (thrown: unknown): never => {
       observed.end(BatonError.from(thrown).kind);
       throw thrown;
+    };
+    try {
+      const caller = authenticate(meta);
+      return caller instanceof Promise ? caller.catch(refused) : caller;
+    } catch (thrown) {
+      return refused(thrown);
     }
   }
 
@@ -161,21 +168,12 @@ export class Dispatcher {
     caller: Caller | undefined,
     observed: ObservedCall | undefined,
   ): Promise<UnaryResult<MessageShape<M["output"]>>> {
-    const handle = async (known?: Caller) => {
-      const call = await this.#prepare(method, request, meta, known, observed);
-      observed?.prepared(call);
-      const handler = this.#handler(method) as UnaryHandler<M>;
-      return { message: await handler(request, call), headers: call.responseHeaders };
-    };
     const { around, authenticate } = this.#options;
     try {
-      let result: UnaryResult<MessageShape<M["output"]>>;
-      if (around === undefined) result = await handle(caller);
-      else {
-        const known = caller ?? (await authenticate(meta));
-        const about = { method, request, caller: known, requestId: meta.requestId ?? "" };
-        result = await around(about, () => handle(known));
-      }
+      const known = caller ?? (await authenticate(meta));
+      const handle = () => this.#handle(method, request, meta, known, observed);
+      const requestId = meta.requestId ?? "";
+      const result = await (around?.({ method, request, caller: known, requestId }, handle) ?? handle());
       observed?.end("ok");
       return result;
     } catch (thrown) {
@@ -183,6 +181,20 @@ export class Dispatcher {
       observed?.end(error.kind);
       throw error;
     }
+  }
+
+  async #handle<M extends DescMethodUnary>(
+    method: M,
+    request: MessageShape<M["input"]>,
+    meta: RequestMeta,
+    caller: Caller,
+    observed: ObservedCall | undefined,
+  ): Promise<UnaryResult<MessageShape<M["output"]>>> {
+    const prepared = this.#prepare(method, request, meta, caller, observed);
+    const call = prepared instanceof Promise ? await prepared : prepared;
+    observed?.prepared(call);
+    const handler = this.#handler(method) as UnaryHandler<M>;
+    return { message: await handler(request, call), headers: call.responseHeaders };
   }
 
   /**
@@ -208,7 +220,8 @@ export class Dispatcher {
     observed: ObservedCall | undefined,
   ): Promise<StreamResult<MessageShape<M["output"]>>> {
     try {
-      const call = await this.#prepare(method, request, meta, caller, observed);
+      const known = caller ?? (await this.#options.authenticate(meta));
+      const call = await this.#prepare(method, request, meta, known, observed);
       observed?.prepared(call);
       const handler = this.#handler(method) as StreamHandler<M>;
       const produced = handler(request, call)[Symbol.asyncIterator]();
@@ -237,16 +250,16 @@ export class Dispatcher {
     return handler;
   }
 
-  async #prepare(
+  /** What comes before each handler; a promise only where somebody else must be asked whether the call is admitted. */
+  #prepare(
     method: DescMethod,
     request: Message,
     meta: RequestMeta,
-    known: Caller | undefined,
+    caller: Caller,
     observed: ObservedCall | undefined,
-  ): Promise<Call> {
+  ): Call | Promise<Call> {
     const registration = this.#registrations.get(method.parent.typeName);
     if (registration === undefined) throw new BatonError("MethodNotFound", `unknown method ${method.name}`);
-    const caller = known ?? (await this.#options.authenticate(meta));
     const version = registration.a2a ? this.#negotiate(meta, caller) : "1.0";
     const agent = registration.a2a
       ? addressedAgent(method, request, meta, caller, this.#options.hasAgent)
@@ -254,7 +267,16 @@ export class Dispatcher {
     const trace = observed?.span?.context ?? tracedBy(meta);
     const call = new DispatchedCall(meta, caller, agent, version, trace);
     const admitted = this.#options.admit?.(call, method);
-    if (admitted !== undefined) await admitted;
+    if (admitted === undefined) return this.#checked(registration, method, request, call);
+    return admitted.then(() => this.#checked(registration, method, request, call));
+  }
+
+  #checked(
+    registration: Registration,
+    method: DescMethod,
+    request: Message,
+    call: DispatchedCall,
+  ): DispatchedCall {
     if (registration.a2a) this.#activate(call);
     const missing = registration.ownChecks ? NONE : requiredFieldViolations(method.input, request);
     const unreadable = unreadableViolations(method.input, request);

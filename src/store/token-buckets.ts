@@ -16,12 +16,20 @@ export interface BucketLimit {
 
 /** Tokens in hand are given up after this time, in milliseconds. */
 const HOLD_MS = 1000;
+/** Subjects of one limit. */
 const MAX_HELD = 10_000;
+
+interface Held {
+  tokens: number;
+  /** In milliseconds since the epoch. */
+  readonly until: number;
+}
 
 /** Rate limits whose state is in Redis, so that all replicas agree (SB-51). */
 export class TokenBuckets {
   readonly #redis: RedisConnection;
-  readonly #held = new Map<string, { tokens: number; readonly until: number }>();
+  /** By name of the limit, then by subject: one key of both would be put together and hashed on every call. */
+  readonly #held = new Map<string, Map<string, Held>>();
   readonly #drawing = new Map<string, Promise<number>>();
 
   constructor(redis: RedisConnection) {
@@ -30,7 +38,7 @@ export class TokenBuckets {
 
   /** Takes a token that this process holds already. False where it holds none: then {@link take} may find one. */
   takeHeld(limit: BucketLimit, subject: string): boolean {
-    return limit.batch > 1 && this.#spend(bucketKey(limit.name, subject));
+    return limit.batch > 1 && this.#spend(limit, subject);
   }
 
   /** Takes a token; answers 0, or how many milliseconds to wait for one. */
@@ -38,7 +46,7 @@ export class TokenBuckets {
     const key = bucketKey(limit.name, subject);
     if (limit.batch <= 1) return (await this.#draw(key, limit)).waitMs;
     for (;;) {
-      if (this.#spend(key)) return 0;
+      if (this.#spend(limit, subject)) return 0;
       // Of many calls at once, one draws a batch for all of them; each drawing its own would empty the bucket.
       const drawing = this.#drawing.get(key);
       if (drawing !== undefined) {
@@ -46,7 +54,7 @@ export class TokenBuckets {
         if (waitMs > 0) return waitMs;
         continue;
       }
-      const draw = this.#fill(key, limit);
+      const draw = this.#fill(key, limit, subject);
       this.#drawing.set(key, draw);
       try {
         const waitMs = await draw;
@@ -57,18 +65,20 @@ export class TokenBuckets {
     }
   }
 
-  #spend(key: string): boolean {
-    const held = this.#held.get(key);
+  #spend(limit: BucketLimit, subject: string): boolean {
+    const held = this.#held.get(limit.name)?.get(subject);
     if (held === undefined || held.tokens <= 0 || held.until <= Date.now()) return false;
     held.tokens -= 1;
     return true;
   }
 
-  async #fill(key: string, limit: BucketLimit): Promise<number> {
+  async #fill(key: string, limit: BucketLimit, subject: string): Promise<number> {
     const { taken, waitMs } = await this.#draw(key, limit);
     if (taken > 0) {
-      if (this.#held.size >= MAX_HELD) this.#held.clear();
-      this.#held.set(key, { tokens: taken, until: Date.now() + HOLD_MS });
+      const held = this.#held.get(limit.name) ?? new Map<string, Held>();
+      if (held.size >= MAX_HELD) held.clear();
+      held.set(subject, { tokens: taken, until: Date.now() + HOLD_MS });
+      this.#held.set(limit.name, held);
     }
     return waitMs;
   }

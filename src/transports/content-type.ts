@@ -39,7 +39,10 @@ export function jsonTypeFor(accept: string | undefined, contentType: string | un
   return asked || mediaType(contentType ?? "").name === A2A_JSON ? A2A_JSON : JSON_TYPE;
 }
 
+const NO_PARAMETERS: MediaType["parameters"] = new Map();
+
 function mediaType(text: string): MediaType {
+  if (!text.includes(";")) return { name: text.trim().toLowerCase(), parameters: NO_PARAMETERS };
   const [name = "", ...rest] = text.split(";");
   const parameters = new Map<string, string>();
   for (const parameter of rest) {

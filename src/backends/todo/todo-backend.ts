@@ -151,10 +151,14 @@ function idempotencyKey(request: SendMessageRequest): string {
   return key;
 }
 
+/** A message without any field. */
+const NOTHING = new Uint8Array(0);
+
 /** What the worker may know of the call. The message has its own place, and a push credential is none of its business. */
 function requestRecord(request: SendMessageRequest): Uint8Array {
   const { configuration, metadata } = request;
   const acceptedOutputModes = configuration?.acceptedOutputModes ?? [];
+  if (metadata === undefined && acceptedOutputModes.length === 0) return NOTHING;
   const record = create(SendMessageRequestSchema, {
     ...(metadata === undefined ? {} : { metadata }),
     ...(acceptedOutputModes.length === 0 ? {} : { configuration: { acceptedOutputModes } }),

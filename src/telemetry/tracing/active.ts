@@ -24,14 +24,16 @@ export function outsideSpans<T>(work: () => T): T {
  * Runs `work` in a child of the active span and ends the child with it. `work` gets the span whose context goes along with
  * what it sends: the child; the active span itself where that is not recorded; undefined where there is none.
  */
-export async function inChildSpan<T>(
+export function inChildSpan<T>(
   name: string,
   options: SpanOptions,
   work: (span: TraceSpan | undefined) => Promise<T>,
 ): Promise<T> {
   const parent = activeSpan();
-  if (parent === undefined || !parent.sampled) return work(parent);
-  const span = parent.start(name, options);
+  return parent?.sampled === true ? inSpan(parent.start(name, options), work) : work(parent);
+}
+
+async function inSpan<T>(span: TraceSpan, work: (span: TraceSpan) => Promise<T>): Promise<T> {
   try {
     const result = await runInSpan(span, () => work(span));
     span.end();

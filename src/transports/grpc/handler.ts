@@ -139,7 +139,8 @@ class GrpcCall {
     const body = this.#read(readMaxBytes);
     // A refusal of the credential must not wait for the body, nor a broken body go unhandled meanwhile.
     body.catch(() => {});
-    const caller = await this.#whileOpen(dispatcher.authenticate(meta));
+    const known = dispatcher.authenticate(meta);
+    const caller = known instanceof Promise ? await this.#whileOpen(known) : known;
     this.#caller = caller;
     const frame = readFrame(await this.#whileOpen(body), readMaxBytes);
     const data = frame.compressed ? await inflate(frame, encoding, readMaxBytes) : frame.data;

@@ -106,10 +106,18 @@ export function scanJson(text: string): JsonScan {
   return { depth, members, ...(duplicate === undefined ? {} : { duplicate }) };
 }
 
+/** From quote to quote, and not from character to character: most of a long body is text without any. */
 function endOfString(text: string, open: number): number {
-  let i = open + 1;
-  while (text.charCodeAt(i) !== 0x22) i += text.charCodeAt(i) === 0x5c ? 2 : 1;
-  return i + 1;
+  let quote = text.indexOf('"', open + 1);
+  while (isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
+  return quote + 1;
+}
+
+/** A character is escaped by an odd number of backslashes before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text.charCodeAt(before) === 0x5c) before -= 1;
+  return (at - before) % 2 === 0;
 }
 
 /** Escapes are resolved, so that a name and its escaped spelling are one name. */

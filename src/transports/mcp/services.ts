@@ -22,7 +22,7 @@ export interface ToolServices {
 /** What the MCP door needs of the gateway. */
 export interface McpServices extends ToolServices {
   /** Throws Unauthenticated and RateLimited. */
-  authenticate(meta: RequestMeta): Promise<Caller>;
+  authenticate(meta: RequestMeta): Caller | Promise<Caller>;
   /** Charges the endpoint for a request; `sends`: it makes a todo. Throws RateLimited. */
   admit(caller: Caller, sends: boolean): Promise<void>;
   hasAgent(name: string): boolean;
