@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
+import type { Usable, Used } from "./rows/use.ts";
 
 /** `server`: what is measured. `load`: who asks, Redis, and every helper. */
 export type Core = "server" | "load";
@@ -27,7 +28,7 @@ export function pin(pid: number, core: Core): void {
 }
 
 /** A running program; see program.ts for its side. */
-export class Program {
+export class Program implements Usable {
   /** What it said about itself when it was ready. */
   about: unknown;
   readonly #child: ChildProcess;
@@ -72,6 +73,10 @@ export class Program {
     this.#waiting.set(id, waiting);
     this.#child.send({ id, name, argument });
     return waiting.promise as Promise<T>;
+  }
+
+  used(): Promise<Used> {
+    return this.call("used");
   }
 
   /** Ends the program and waits for its end. */

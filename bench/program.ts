@@ -1,11 +1,12 @@
 /**
  * The side of a bench program that runs in a process of its own: it answers commands of the bench over IPC. Every
- * program answers `cpu`, `memory`, `profile` and `profiled` besides its own.
+ * program answers `used`, `memory`, `profile` and `profiled` besides its own.
  */
 import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { Used } from "./rows/use.ts";
 
 type Command = (argument: never) => unknown;
 
@@ -18,10 +19,9 @@ export interface Memory {
 let session: Session | undefined;
 
 const COMMON: Record<string, Command> = {
-  /** CPU time of this process so far, in seconds. */
-  cpu: () => {
+  used: (): Used => {
     const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
+    return { cpu: (user + system) / 1e6, busy: performance.eventLoopUtilization().active / 1000 };
   },
   memory: (collect: boolean): Memory => {
     if (collect) {

@@ -8,7 +8,8 @@ import {
 } from "@bufbuild/protobuf";
 import { encodeHeaders, type RawHttp2 } from "./raw-http2.ts";
 
-const HEAD_BYTES = 5;
+/** Flags and length before a message. */
+export const GRPC_HEAD_BYTES = 5;
 
 export function grpcHeaders(path: string, credential: string): Buffer {
   return encodeHeaders({
@@ -24,9 +25,9 @@ export function grpcHeaders(path: string, credential: string): Buffer {
 }
 
 export function grpcFrame(message: Uint8Array): Buffer {
-  const frame = Buffer.alloc(HEAD_BYTES + message.length);
+  const frame = Buffer.alloc(GRPC_HEAD_BYTES + message.length);
   frame.writeUInt32BE(message.length, 1);
-  frame.set(message, HEAD_BYTES);
+  frame.set(message, GRPC_HEAD_BYTES);
   return frame;
 }
 
@@ -37,7 +38,7 @@ export function grpcMethod<M extends DescMethodUnary>(connection: RawHttp2, meth
     const body = grpcFrame(toBinary(method.input, create(method.input, init)));
     return fromBinary(
       method.output as M["output"],
-      (await connection.call(headers, body)).subarray(HEAD_BYTES),
+      (await connection.call(headers, body)).subarray(GRPC_HEAD_BYTES),
     );
   };
 }

@@ -1,7 +1,7 @@
 /** The load of the unary rows, in a process of its own. */
 import { ready } from "../program.ts";
 import { percentile } from "../rows/row.ts";
-import { openCaller, type Subject, type Unary } from "./unary.ts";
+import { type Done, openCaller, promiseOf, type Subject, type Unary } from "./unary.ts";
 
 /** What one round found. Latencies in milliseconds. */
 export interface Round {
@@ -22,23 +22,27 @@ interface Order {
 /** Keeps the calls in flight for a time. A first call that fails says why; in the loop failures are only counted. */
 async function round({ call, subject, connections, seconds }: Order): Promise<Round> {
   const caller = await openCaller(call, subject, connections);
-  await caller.calls[0]?.();
+  const [first] = caller.calls;
+  if (first !== undefined) await promiseOf(first);
   const latencies: number[] = [];
   let errors = 0;
   const started = performance.now();
   const until = started + seconds * 1000;
-  await Promise.all(
-    caller.calls.map(async (once) => {
-      for (let begun = performance.now(); begun < until; ) {
-        await once().catch(() => {
-          errors += 1;
-        });
-        const now = performance.now();
-        latencies.push(now - begun);
-        begun = now;
-      }
-    }),
-  );
+  const over = caller.calls.map((start) => {
+    const ended = Promise.withResolvers<void>();
+    let begun = started;
+    const done: Done = (error) => {
+      if (error !== undefined) errors += 1;
+      const now = performance.now();
+      latencies.push(now - begun);
+      begun = now;
+      if (now < until) start(done);
+      else ended.resolve();
+    };
+    start(done);
+    return ended.promise;
+  });
+  await Promise.all(over);
   const elapsed = (performance.now() - started) / 1000;
   caller.close();
   latencies.sort((a, b) => a - b);

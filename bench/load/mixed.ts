@@ -5,7 +5,7 @@ import { openEventSockets } from "./event-sockets.ts";
 import { grpcMethod } from "./grpc.ts";
 import { subscribeRequest } from "./held-task.ts";
 import { RawHttp2 } from "./raw-http2.ts";
-import { openCaller, type Subject, UNARY } from "./unary.ts";
+import { openCaller, promiseOf, type Subject, UNARY } from "./unary.ts";
 
 interface Order {
   readonly subject: Subject;
@@ -37,7 +37,7 @@ async function start({ subject, worker, rate }: Order): Promise<void> {
   ];
   for (const call of UNARY.filter((name) => name !== "grpc ListTasks")) {
     const [once] = (await openCaller(call, subject, 1)).calls;
-    if (once !== undefined) kinds.push(once);
+    if (once !== undefined) kinds.push(() => promiseOf(once));
   }
   running = kinds.map((once) => pace(once, rate));
 }

@@ -49,8 +49,8 @@ ${results.length - short} of ${results.length} targets are met.
 ${markdownTable(results)}
 
 \`spread\` is the distance between the best and the worst round of Baton, in percent of the median. \`serverBusy\` and
-\`peerBusy\` tell how much of its core each server used: a peer that did not use all of it could have done more, and Baton
-that did not was held up by something else than its own core. What each row does is told in
+\`peerBusy\` tell for how much of the time each server had work: a peer that had not all the time could have done more, and
+Baton that had not was held up by something else than its own core, such as Redis (\`redisCpu\`, of the second core). What each row does is told in
 [bench/README.md](../bench/README.md).
 
 ## Where the time goes

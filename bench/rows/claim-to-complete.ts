@@ -2,6 +2,7 @@
 import { Program } from "../processes.ts";
 import { startBenchRedis } from "../redis.ts";
 import { compare, type Row } from "./row.ts";
+import { type Use, withUse } from "./use.ts";
 
 const JOBS_PER_SECOND = 4000;
 const CONCURRENCY = 100;
@@ -28,20 +29,22 @@ export const CLAIM_ROW: Row = {
         async () => {
           await fill.call("fill", { agent: "default", credential: sender, count });
           const order = { port, credential: worker, concurrency: CONCURRENCY, count };
-          return bench.watch(gateway, () => timed(gateway, count, () => load.call("drain", order)));
+          const drain = () => load.call<number>("drain", order);
+          return withUse([gateway], () => bench.watch(gateway, drain));
         },
         async () => {
           await bullmq.call("fill", count);
-          return timed(bullmq, count, () => bullmq.call("drain", { count, concurrency: CONCURRENCY }));
+          return withUse([bullmq], () => bullmq.call<number>("drain", { count, concurrency: CONCURRENCY }));
         },
       ];
-      const values: number[][] = [[], []];
-      const busy: number[][] = [[], []];
+      const ours = { values: [] as number[], uses: [] as Use[] };
+      const theirs = { values: [] as number[], uses: [] as Use[] };
       for (let round = 0; round < rounds; round += 1) {
         for (const [index, side] of sides.entries()) {
-          const { perSecond, share } = await side();
-          values[index]?.push(perSecond);
-          busy[index]?.push(share);
+          const { result: perSecond, uses } = await side();
+          const own = index === 0 ? ours : theirs;
+          own.values.push(perSecond);
+          own.uses.push(...uses);
           bench.say(`claim to complete: ${index === 0 ? "Baton" : "BullMQ"} ${perSecond.toFixed(0)}/s`);
         }
       }
@@ -51,8 +54,8 @@ export const CLAIM_ROW: Row = {
           unit: "todos/s",
           peerName: "BullMQ no-op",
           atLeast: 1,
-          ours: { values: values[0] ?? [], busy: busy[0] ?? [] },
-          theirs: { values: values[1] ?? [], busy: busy[1] ?? [] },
+          ours,
+          theirs,
         }),
       ];
     } finally {
@@ -61,15 +64,3 @@ export const CLAIM_ROW: Row = {
     }
   },
 };
-
-/** Works `count` off, and tells how much of its core the program used meanwhile. */
-async function timed(
-  program: Program,
-  count: number,
-  work: () => Promise<number>,
-): Promise<{ readonly perSecond: number; readonly share: number }> {
-  const before = await program.call<number>("cpu");
-  const perSecond = await work();
-  const used = (await program.call<number>("cpu")) - before;
-  return { perSecond, share: used / (count / perSecond) };
-}

@@ -5,6 +5,7 @@ import type { Memory } from "../program.ts";
 import { startBenchRedis } from "../redis.ts";
 import { sendTask } from "../send.ts";
 import { type Bench, bound, compare, type Result, type Row, type Series } from "./row.ts";
+import { type Use, withUse } from "./use.ts";
 
 const STREAMS = [1000, 10_000];
 const MOST_KIB = 24;
@@ -51,7 +52,7 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
   const sides = [await startBaton(redis.url), await startRaw()];
   try {
     const before: number[] = [];
-    const ran = sides.map((): Series & { values: number[]; busy: number[] } => ({ values: [], busy: [] }));
+    const ran = sides.map((): Series & { values: number[]; uses: Use[] } => ({ values: [], uses: [] }));
     const peaks = [0, 0];
     const kibOf = async (index: number, collect: boolean) => {
       const rss = (await sides[index]?.server.call<Memory>("memory", collect))?.rss ?? 0;
@@ -68,13 +69,12 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, side] of sides.entries()) {
-        const cpu = await side.server.call<number>("cpu");
-        const started = performance.now();
         const work = () => side.load.call<number>("run", seconds);
-        const perSecond = await (index === 0 ? bench.watch(side.server, work) : work());
-        const elapsed = (performance.now() - started) / 1000;
+        const { result: perSecond, uses } = await withUse([side.server], () =>
+          index === 0 ? bench.watch(side.server, work) : work(),
+        );
         ran[index]?.values.push(perSecond);
-        ran[index]?.busy.push(((await side.server.call<number>("cpu")) - cpu) / elapsed);
+        ran[index]?.uses.push(...uses);
         await look(index);
         bench.say(`fan-out to ${count}: ${side.name} ${perSecond.toFixed(0)} deliveries/s`);
       }

@@ -1,8 +1,8 @@
 /** The first page of ListTasks with very many tasks against the same with few. */
 import { Program } from "../processes.ts";
 import { startBenchRedis } from "../redis.ts";
-import { compare, median, type Row } from "./row.ts";
-import { alternate, type Side } from "./unary.ts";
+import { compare, type Row } from "./row.ts";
+import { alsoOf, alternate, type Side } from "./unary.ts";
 
 const FEW = 1000;
 const MANY = 1_000_000;
@@ -34,8 +34,7 @@ export const LIST_ROW: Row = {
         const { port } = server.about as { port: number };
         sides.push({ name: `${count} tasks`, server, subject: { port, credential, taskId: lastId } });
       }
-      await redis.settled();
-      const [ours, theirs] = await alternate(bench, load, "grpc ListTasks", sides, 1);
+      const [ours, theirs] = await alternate(bench, { load, redis }, "grpc ListTasks", sides, 1);
       if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
       // One call at a time: the time of a call is the inverse of the rate.
       const times = (values: readonly number[]) => ({ values: values.map((perSecond) => 1000 / perSecond) });
@@ -47,7 +46,7 @@ export const LIST_ROW: Row = {
           atMost: 1.3,
           ours: times(ours.values),
           theirs: times(theirs.values),
-          also: { p99Ms: median(ours.p99), errors: ours.errors },
+          also: alsoOf(ours),
         }),
       ];
     } finally {

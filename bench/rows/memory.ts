@@ -23,7 +23,7 @@ export const MEMORY_ROW: Row = {
   id: "memory",
   async run(bench) {
     const minutes = bench.sizes.soakMinutes;
-    const redis = await startBenchRedis();
+    const redis = await startBenchRedis({ rewrites: true });
     const server = await Program.start("server", "./servers/baton.ts", { redis: { url: redis.url } });
     const load = await Program.start("load", "./load/mixed.ts");
     try {

@@ -1,5 +1,6 @@
 /** What a row of the table is, and how its figure is judged. */
 import type { Program } from "../processes.ts";
+import type { Use } from "./use.ts";
 
 /** Sizes of a run; see options.ts. */
 export interface Sizes {
@@ -26,8 +27,8 @@ export interface Bench {
 /** One side of a row over all rounds. */
 export interface Series {
   readonly values: readonly number[];
-  /** Share of its core that the server used, 0 to 1; absent where nobody looked. */
-  readonly busy?: readonly number[];
+  /** What the server used in each round; absent where nobody looked. */
+  readonly uses?: readonly Use[];
 }
 
 /** One line of the table. */
@@ -85,12 +86,12 @@ export interface Comparison {
   readonly also?: Readonly<Record<string, number | string>>;
 }
 
-/** A server that used less of its core than this was held up by something else. */
+/** A server that had work for a smaller share of the time than this was held up by something else. */
 const SATURATED = 0.9;
 
 /**
- * A row that is judged by its ratio to a peer, each the median of its rounds. A peer that did not use up its core was
- * held up by the load, which flatters us: then the ratio by CPU time must hold as well.
+ * A row that is judged by its ratio to a peer, each the median of its rounds. A peer that was not busy all the
+ * time was held up by the load, which flatters us: then the ratio by CPU time must hold as well.
  */
 export function compare(comparison: Comparison): Result {
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY, ours, theirs } = comparison;
@@ -161,19 +162,19 @@ export function failed(id: string, error: unknown): Result {
 }
 
 /**
- * How much of its core each side used, and the ratio by the CPU time of a call: what the ratio would be, were each held
- * up by its own core alone. On a machine that others use too it is the steadier of the two.
+ * How busy each side was, and the ratio by the CPU time of a call: what the ratio would be, were each held up by its own
+ * core alone. On a machine that others use too it is the steadier of the two.
  */
 function byCpu(
   ours: Series,
   theirs: Series,
 ): { readonly cpuRatio: number; readonly serverBusy: number; readonly peerBusy: number } | undefined {
-  if (ours.busy === undefined || theirs.busy === undefined) return undefined;
-  const perCpu = ({ values, busy = [] }: Series) =>
-    median(values.map((value, index) => value / (busy[index] ?? Number.NaN)));
+  if (ours.uses === undefined || theirs.uses === undefined) return undefined;
+  const perCpu = ({ values, uses = [] }: Series) =>
+    median(values.map((value, index) => value / (uses[index]?.cpu ?? Number.NaN)));
   return {
     cpuRatio: perCpu(ours) / perCpu(theirs),
-    serverBusy: median(ours.busy),
-    peerBusy: median(theirs.busy),
+    serverBusy: median(ours.uses.map(({ busy }) => busy)),
+    peerBusy: median(theirs.uses.map(({ busy }) => busy)),
   };
 }

@@ -5,6 +5,7 @@ import { Program } from "../processes.ts";
 import { startBenchRedis } from "../redis.ts";
 import { sendTask } from "../send.ts";
 import { type Bench, compare, median, type Row, type Series } from "./row.ts";
+import { type Usable, type Use, withUse } from "./use.ts";
 
 /** A server and where its calls go. */
 export interface Side {
@@ -16,13 +17,17 @@ export interface Side {
 /** What one side did in all rounds. */
 export interface Ran extends Series {
   readonly values: number[];
-  readonly busy: number[];
+  readonly uses: Use[];
   readonly p99: number[];
+  /** Shares of the second core. */
+  readonly loadCpu: number[];
+  readonly redisCpu: number[];
   errors: number;
 }
 
 interface World {
   readonly load: Program;
+  readonly redis: Usable;
   readonly baton: Side;
   readonly sdk: Side;
   readonly sdkGrpc: Side;
@@ -60,6 +65,7 @@ async function startWorld(withPeers: boolean): Promise<World> {
   const load = await Program.start("load", "./load/main.ts");
   return {
     load,
+    redis,
     baton,
     sdk,
     sdkGrpc,
@@ -75,26 +81,29 @@ async function startWorld(withPeers: boolean): Promise<World> {
 /** Runs a call on each side, in turn, as often as there are rounds. */
 export async function alternate(
   bench: Bench,
-  load: Program,
+  { load, redis }: { readonly load: Program; readonly redis: Usable },
   call: Unary,
   sides: readonly Side[],
   connections = bench.sizes.connections,
 ): Promise<Ran[]> {
   const { seconds, rounds } = bench.sizes;
-  const ran = sides.map((): Ran => ({ values: [], busy: [], p99: [], errors: 0 }));
+  const ran = sides.map((): Ran => ({ values: [], uses: [], p99: [], loadCpu: [], redisCpu: [], errors: 0 }));
   const order = ({ subject }: Side, length: number) => ({ call, subject, connections, seconds: length });
   for (const side of sides) await load.call("round", order(side, seconds / 2));
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, side] of sides.entries()) {
-      const before = await side.server.call<number>("cpu");
-      const started = performance.now();
       const work = () => load.call<Round>("round", order(side, seconds));
-      const found = await (index === 0 ? bench.watch(side.server, work) : work());
-      const elapsed = (performance.now() - started) / 1000;
+      const { result: found, uses } = await withUse([side.server, load, redis], () =>
+        index === 0 ? bench.watch(side.server, work) : work(),
+      );
       const own = ran[index];
       if (own === undefined) continue;
       own.values.push(found.perSecond);
-      own.busy.push(((await side.server.call<number>("cpu")) - before) / elapsed);
+      const [ofServer, ofLoad, ofRedis] = uses;
+      if (ofServer === undefined || ofLoad === undefined || ofRedis === undefined) continue;
+      own.uses.push(ofServer);
+      own.loadCpu.push(ofLoad.cpu);
+      own.redisCpu.push(ofRedis.cpu);
       own.p99.push(found.p99);
       own.errors += found.errors;
       bench.say(`${call}: ${side.name} ${found.perSecond.toFixed(0)}/s, p99 ${found.p99.toFixed(2)} ms`);
@@ -103,17 +112,21 @@ export async function alternate(
   return ran;
 }
 
+export function alsoOf({ p99, loadCpu, redisCpu, errors }: Ran) {
+  return { loadCpu: median(loadCpu), redisCpu: median(redisCpu), p99Ms: median(p99), errors };
+}
+
 async function grpcGetTask(bench: Bench) {
   const world = await startWorld(true);
   try {
     const sides = [world.baton, world.sdkGrpc, ...world.peers];
-    const [ours, sdk, raw, ...others] = await alternate(bench, world.load, "grpc GetTask", sides);
+    const [ours, sdk, raw, ...others] = await alternate(bench, world, "grpc GetTask", sides);
     if (ours === undefined || sdk === undefined || raw === undefined) throw new Error("a side is missing");
     const names = world.peers.slice(1).map(({ name }) => `${name} of node:http2`);
     const also = Object.fromEntries(
       others.map((ran, index) => [names[index] ?? "", median(ran.values) / median(raw.values)]),
     );
-    const more = { p99Ms: median(ours.p99), errors: ours.errors };
+    const more = alsoOf(ours);
     const row = { unit: "calls/s", ours };
     return [
       compare({
@@ -144,9 +157,9 @@ function againstSdk(id: string, name: string, call: Unary, atLeast: number): Row
     async run(bench) {
       const world = await startWorld(false);
       try {
-        const [ours, theirs] = await alternate(bench, world.load, call, [world.baton, world.sdk]);
+        const [ours, theirs] = await alternate(bench, world, call, [world.baton, world.sdk]);
         if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
-        const also = { p99Ms: median(ours.p99), errors: ours.errors };
+        const also = alsoOf(ours);
         return [compare({ name, unit: "calls/s", peerName: "@a2a-js/sdk", atLeast, ours, theirs, also })];
       } finally {
         await world.stop();

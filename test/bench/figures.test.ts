@@ -19,9 +19,14 @@ describe("the verdict of a row", () => {
   });
 
   it("does not let a peer that the load held up flatter us", () => {
-    const ours = { values: [100], busy: [1] };
+    const ours = { values: [100], uses: [{ cpu: 1, busy: 1 }] };
     const row = (peerBusy: number) =>
-      compare({ ...comparison, atLeast: 0.8, ours, theirs: { values: [100], busy: [peerBusy] } });
+      compare({
+        ...comparison,
+        atLeast: 0.8,
+        ours,
+        theirs: { values: [100], uses: [{ cpu: peerBusy, busy: peerBusy }] },
+      });
     expect(row(0.95).pass).toBe(true);
     expect(row(0.5)).toMatchObject({ ratio: 1, pass: false, also: { cpuRatio: 0.5, peerBusy: 0.5 } });
   });
