@@ -35,7 +35,6 @@ await life.live(200, (_, work) => work());
 
 const found = new Map<string, PhaseCost[]>();
 for (let round = 0; round < rounds; round += 1) {
-  await server.settled();
   await life.live(count, async (phase, work) => {
     const cost = await commandCosts(server.socketPath, work);
     found.set(phase, [...(found.get(phase) ?? []), cost]);
