@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { withAuthorityFile } from "./authority-file.ts";
 import { testAuthority } from "./receiver.ts";
 import { QUICK } from "./rig.ts";
 
@@ -28,13 +26,9 @@ export async function startPushGateway(
   push: Record<string, unknown> = {},
   document: Record<string, unknown> = {},
 ): Promise<PushGateway> {
-  const folder = mkdtempSync(join(tmpdir(), "baton-push-"));
-  const caFile = join(folder, "ca.pem");
-  writeFileSync(caFile, testAuthority().ca);
-  const gateway = await startTestGateway({
-    push: { ...QUICK, secretKey: undefined, caFiles: [caFile], ...push },
-    ...document,
-  });
+  const gateway = await withAuthorityFile(testAuthority().ca, (caFile) =>
+    startTestGateway({ push: { ...QUICK, secretKey: undefined, caFiles: [caFile], ...push }, ...document }),
+  );
   const post = (url: string, token: string, body: object, headers: Record<string, string> = {}) =>
     fetch(url, {
       method: "POST",
@@ -62,9 +56,5 @@ export async function startPushGateway(
       post(`${gateway.url}/baton.worker.v1.WorkerService/${method}`, credential, body),
     admin: (method, body, service = "PushService") =>
       post(`${gateway.adminUrl}/baton.admin.v1.${service}/${method}`, gateway.adminToken, body),
-    async stop(graceMs) {
-      await gateway.stop(graceMs);
-      rmSync(folder, { recursive: true, force: true });
-    },
   };
 }

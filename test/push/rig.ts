@@ -1,7 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import {
   ArtifactSchema,
@@ -22,6 +19,7 @@ import type { PushVersion } from "../../src/store/push-configs.ts";
 import type { Claimed, Holder } from "../../src/store/todo-records.ts";
 import { TodoStore } from "../../src/store/todos.ts";
 import { startTestRedis, type TestRedis } from "../redis-server.ts";
+import { withAuthorityFile } from "./authority-file.ts";
 import { testAuthority } from "./receiver.ts";
 
 export const AGENT = "default";
@@ -108,27 +106,25 @@ export function text(words: string): Message {
 export async function startRig(options: RigOptions = {}): Promise<PushRig> {
   const redis = options.redis ?? (await startTestRedis());
   const connection = await redis.connect();
-  const folder = mkdtempSync(join(tmpdir(), "baton-push-"));
-  const caFile = join(folder, "ca.pem");
-  writeFileSync(caFile, options.ca ?? testAuthority().ca);
-  const config = parseConfig({
-    agents: options.agents ?? { [AGENT]: {} },
-    push: { ...QUICK, caFiles: [caFile], ...options.push },
-  });
   const lines: LogLine[] = [];
   const write = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, fields, message });
   const log: PushLog = { info: write("info"), warn: write("warn"), error: write("error") };
   const target: RedisTarget = { kind: "socket", path: redis.server.socketPath };
-  const push = createPush({
-    config,
-    redis: connection,
-    target,
-    box: new SecretBox(readSecretKey(SECRET_KEY)),
-    printers: pushPrinters,
-    log,
-    ...(options.resolver === undefined ? {} : { resolver: options.resolver }),
-  });
+  const push = await withAuthorityFile(options.ca ?? testAuthority().ca, (caFile) =>
+    createPush({
+      config: parseConfig({
+        agents: options.agents ?? { [AGENT]: {} },
+        push: { ...QUICK, caFiles: [caFile], ...options.push },
+      }),
+      redis: connection,
+      target,
+      box: new SecretBox(readSecretKey(SECRET_KEY)),
+      printers: pushPrinters,
+      log,
+      ...(options.resolver === undefined ? {} : { resolver: options.resolver }),
+    }),
+  );
   if (options.start !== false) await push.start();
   const todos = new TodoStore(connection);
 
@@ -243,7 +239,6 @@ export async function startRig(options: RigOptions = {}): Promise<PushRig> {
     async stop() {
       await push.stop(1000);
       if (options.redis === undefined) await redis.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
