@@ -7,6 +7,9 @@ import { subscribeRequest } from "./held-task.ts";
 import { RawHttp2 } from "./raw-http2.ts";
 import { openCaller, promiseOf, type Subject, UNARY } from "./unary.ts";
 
+/** Characters of a reason that are kept. */
+const MOST_REASON = 400;
+
 interface Order {
   readonly subject: Subject;
   readonly worker: string;
@@ -14,49 +17,59 @@ interface Order {
   readonly rate: number;
 }
 
+/** What the traffic was, and what went wrong in it: how often, by the kind of call and the reason. */
+export interface Traffic {
+  readonly calls: number;
+  readonly errors: Readonly<Record<string, number>>;
+}
+
 let stopped = false;
 let calls = 0;
-let errors = 0;
+const errors = new Map<string, number>();
 let running: Promise<unknown>[] = [];
 
 async function start({ subject, worker, rate }: Order): Promise<void> {
   const connection = await RawHttp2.connect(subject.port);
   const claim = grpcMethod(connection, WorkerService.method.claim, worker);
   const complete = grpcMethod(connection, WorkerService.method.complete, worker);
-  const kinds: (() => Promise<void>)[] = [
-    async () => {
+  const kinds: Record<string, () => Promise<void>> = {
+    "claim and complete": async () => {
       const { todo } = await claim({});
       if (todo !== undefined && todo.id !== subject.taskId) await complete({ id: todo.id });
     },
-    async () => {
+    "streams that come and go": async () => {
       const request = subscribeRequest(subject.credential, subject.taskId);
       const { port } = subject;
       const streams = await openEventSockets({ port, count: 4, first: 1, request: () => request });
       await streams.close();
     },
-  ];
+  };
   for (const call of UNARY.filter((name) => name !== "grpc ListTasks")) {
     const [once] = (await openCaller(call, subject, 1)).calls;
-    if (once !== undefined) kinds.push(() => promiseOf(once));
+    if (once !== undefined) kinds[call] = () => promiseOf(once);
   }
-  running = kinds.map((once) => pace(once, rate));
+  running = Object.entries(kinds).map(([kind, once]) => pace(kind, once, rate));
 }
 
-async function pace(once: () => Promise<void>, rate: number): Promise<void> {
+async function pace(kind: string, once: () => Promise<void>, rate: number): Promise<void> {
   for (let due = performance.now(); !stopped; due += 1000 / rate) {
     const wait = due - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     calls += 1;
-    await once().catch(() => {
-      errors += 1;
-    });
+    await once().catch((error: unknown) => note(kind, error));
   }
 }
 
-async function stop(): Promise<{ calls: number; errors: number }> {
+function note(kind: string, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  const name = `${kind}: ${reason.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "<id>").slice(0, MOST_REASON)}`;
+  errors.set(name, (errors.get(name) ?? 0) + 1);
+}
+
+async function stop(): Promise<Traffic> {
   stopped = true;
   await Promise.all(running);
-  return { calls, errors };
+  return { calls, errors: Object.fromEntries(errors) };
 }
 
 ready({}, { start, stop });

@@ -1,5 +1,6 @@
 /** Whether the memory of a gateway grows under mixed traffic that goes on. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Traffic } from "../load/mixed.ts";
 import { Program } from "../processes.ts";
 import type { Memory } from "../program.ts";
 import { startBenchRedis } from "../redis.ts";
@@ -33,7 +34,8 @@ export const MEMORY_ROW: Row = {
       const taskId = await sendTask(port, "/", credential);
       await load.call("start", { subject: { port, credential, taskId }, worker, rate: RATE });
       const samples = await bench.watch(server, () => sample(server, minutes));
-      const traffic = await load.call<{ calls: number; errors: number }>("stop");
+      const traffic = await load.call<Traffic>("stop");
+      for (const [what, count] of Object.entries(traffic.errors)) bench.say(`memory: ${count} times ${what}`);
       return [judge(samples, minutes, traffic)];
     } finally {
       await load.stop();
@@ -58,11 +60,7 @@ async function sample(server: Program, minutes: number): Promise<Sample[]> {
   return samples.slice(Math.floor(SAMPLES * WARM_SHARE));
 }
 
-function judge(
-  samples: readonly Sample[],
-  minutes: number,
-  traffic: { calls: number; errors: number },
-): Result {
+function judge(samples: readonly Sample[], minutes: number, { calls, errors }: Traffic): Result {
   const live = slopeOf(samples.map(({ minute, live: bytes }) => [minute, bytes / 1024]));
   const rss = slopeOf(samples.map(({ minute, rss: bytes }) => [minute, bytes / 1024]));
   const flat = live.slope <= ERRORS_OF_SLOPE * live.error || live.slope * 60 < FLAT_SHARE * live.mean;
@@ -83,7 +81,8 @@ function judge(
       liveMiB: live.mean / 1024,
       rssMiB: percentile(sizes, 0.5),
       rssSlopeKiBPerMinute: rss.slope,
-      ...traffic,
+      calls,
+      errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
     },
   };
 }
