@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { GRPC_PATHS } from "./grpc-paths.ts";
 import { INSTALL_MS, INTEROP_CACHE, type Seen, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
@@ -23,51 +24,51 @@ const missing = await (async () => {
   }
 })();
 
-describe.skipIf(missing)("a2a-go, 2.4.0", () => {
-  let gateway: TestGateway;
-  let worker: { stop(): Promise<void> };
+describe.skipIf(missing).each(GRPC_PATHS)(
+  "a2a-go, 2.4.0, at a gateway with $path",
+  ({ listen, bindings }) => {
+    let gateway: TestGateway;
+    let worker: { stop(): Promise<void> };
 
-  beforeAll(async () => {
-    // What fleets of Go clients need (a2a.md 2.5.1).
-    gateway = await startTestGateway({ streams: { earlyErrors: "sse" } });
-    worker = await startScriptedWorker(gateway);
-  });
-  afterAll(async () => {
-    await worker?.stop();
-    await gateway?.stop();
-  });
+    beforeAll(async () => {
+      // What fleets of Go clients need (a2a.md 2.5.1).
+      gateway = await startTestGateway({ listen, streams: { earlyErrors: "sse" } });
+      worker = await startScriptedWorker(gateway);
+    });
+    afterAll(async () => {
+      await worker?.stop();
+      await gateway?.stop();
+    });
 
-  const drive = async (binding: string, version: string): Promise<Seen> => {
-    const args = [gateway.url, await gateway.vend({ push: true }), binding, version];
-    const { stdout } = await run(PROGRAM, args, { timeout: 60_000 }).catch(
-      (error: Error & { stderr?: string }) => {
-        throw new Error(error.stderr || error.message);
-      },
-    );
-    return JSON.parse(stdout) as Seen;
-  };
+    const drive = async (binding: string, version: string): Promise<Seen> => {
+      const args = [gateway.url, await gateway.vend({ push: true }), binding, version];
+      const { stdout } = await run(PROGRAM, args, { timeout: 60_000 }).catch(
+        (error: Error & { stderr?: string }) => {
+          throw new Error(error.stderr || error.message);
+        },
+      );
+      return JSON.parse(stdout) as Seen;
+    };
 
-  it.each([
-    ["JSONRPC", "1.0"],
-    ["HTTP+JSON", "1.0"],
-    ["GRPC", "1.0"],
-    ["JSONRPC", "0.3"],
-    ["HTTP+JSON", "0.3"],
-    ["GRPC", "0.3"],
-  ])("A2A-1, A2A-178 %s, %s", { timeout: 90_000 }, async (binding, version) => {
-    const seen = await drive(binding, version);
-    expect(seen.offered).toBeGreaterThan(0);
-    expect(seen.send).toEqual(["TASK_STATE_COMPLETED", ["echo done"]]);
-    expect(seen.stream[0]).toMatch(/^task /);
-    expect(seen.stream.filter((text) => text === "artifact")).toHaveLength(3);
-    expect(seen.stream.at(-1)).toBe("status TASK_STATE_COMPLETED");
-    expect(seen.subscribe.filter((text) => text.startsWith("task "))).toHaveLength(2);
-    expect(seen.subscribe.at(-1)).toBe("status TASK_STATE_COMPLETED");
-    expect(seen.ask).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED", true]);
-    if (version === "1.0") expect(seen.list).toEqual([2, 4, true]);
-    expect(seen.cancel).toBe("TASK_STATE_CANCELED");
-    expect(seen.unknown).toBe("TaskNotFound");
-    expect(seen.push).toBe("InvalidParams");
-    expect(seen.ended).toBe("UnsupportedOperation");
-  });
-});
+    const spoken = bindings.flatMap((binding) => [
+      [binding, "1.0"],
+      [binding, "0.3"],
+    ]);
+    it.each(spoken)("A2A-1, A2A-178 %s, %s", { timeout: 90_000 }, async (binding = "", version = "") => {
+      const seen = await drive(binding, version);
+      expect(seen.offered).toBeGreaterThan(0);
+      expect(seen.send).toEqual(["TASK_STATE_COMPLETED", ["echo done"]]);
+      expect(seen.stream[0]).toMatch(/^task /);
+      expect(seen.stream.filter((text) => text === "artifact")).toHaveLength(3);
+      expect(seen.stream.at(-1)).toBe("status TASK_STATE_COMPLETED");
+      expect(seen.subscribe.filter((text) => text.startsWith("task "))).toHaveLength(2);
+      expect(seen.subscribe.at(-1)).toBe("status TASK_STATE_COMPLETED");
+      expect(seen.ask).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED", true]);
+      if (version === "1.0") expect(seen.list).toEqual([2, 4, true]);
+      expect(seen.cancel).toBe("TASK_STATE_CANCELED");
+      expect(seen.unknown).toBe("TaskNotFound");
+      expect(seen.push).toBe("InvalidParams");
+      expect(seen.ended).toBe("UnsupportedOperation");
+    });
+  },
+);

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { GRPC_PATHS } from "./grpc-paths.ts";
 import { INSTALL_MS, INTEROP_CACHE, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
@@ -97,13 +98,14 @@ const tried = await Promise.all(
 );
 
 describe.each(tried)("$client.name", ({ client, missing }) => {
-  describe.skipIf(missing)("drives a gateway", () => {
+  describe.skipIf(missing).each(GRPC_PATHS)("drives a gateway with $path", ({ listen, bindings }) => {
     let gateway: TestGateway;
     let worker: { stop(): Promise<void> };
 
     beforeAll(async () => {
       // A receiver on this machine is allowed, where nobody listens, so that a registration can succeed.
       gateway = await startTestGateway({
+        listen,
         push: { allow: [{ cidr: "127.0.0.1/32", ports: ["1024-65535"] }] },
       });
       worker = await startScriptedWorker(gateway);
@@ -124,7 +126,8 @@ describe.each(tried)("$client.name", ({ client, missing }) => {
       return JSON.parse(stdout) as Seen;
     };
 
-    it.each(client.transports)("A2A-22 A2A-163 FR-70 over %s", { timeout: 90_000 }, async (transport) => {
+    const spoken = client.transports.filter((transport) => bindings.some((binding) => binding === transport));
+    it.each(spoken)("A2A-22 A2A-163 FR-70 over %s", { timeout: 90_000 }, async (transport) => {
       const seen = await drive(transport);
       expect(seen.offered).toBeGreaterThan(0);
       expect(seen.send).toEqual(["completed", ["echo done"]]);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { GRPC_PATHS } from "./grpc-paths.ts";
 import { INSTALL_MS, INTEROP_CACHE, type Seen, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
@@ -36,32 +37,30 @@ async function prepare(): Promise<boolean> {
 const missing = await prepare();
 
 describe.skipIf(missing)("a2a-sdk for Python, 1.3.0", () => {
-  let gateway: TestGateway;
-  let worker: { stop(): Promise<void> };
+  describe.each(GRPC_PATHS)("a gateway with $path", ({ listen, bindings }) => {
+    let gateway: TestGateway;
+    let worker: { stop(): Promise<void> };
 
-  beforeAll(async () => {
-    gateway = await startTestGateway();
-    worker = await startScriptedWorker(gateway);
-  });
-  afterAll(async () => {
-    await worker?.stop();
-    await gateway?.stop();
-  });
+    beforeAll(async () => {
+      gateway = await startTestGateway({ listen });
+      worker = await startScriptedWorker(gateway);
+    });
+    afterAll(async () => {
+      await worker?.stop();
+      await gateway?.stop();
+    });
 
-  const drive = async (binding: string, version: string): Promise<Seen> => {
-    const args = [DRIVE, gateway.url, await gateway.vend({ push: true }), binding, version];
-    const { stdout } = await run(PYTHON, args, { timeout: 60_000 }).catch(
-      (error: Error & { stderr?: string }) => {
-        throw new Error(error.stderr?.slice(-3000) ?? error.message);
-      },
-    );
-    return JSON.parse(stdout) as Seen;
-  };
+    const drive = async (binding: string, version: string): Promise<Seen> => {
+      const args = [DRIVE, gateway.url, await gateway.vend({ push: true }), binding, version];
+      const { stdout } = await run(PYTHON, args, { timeout: 60_000 }).catch(
+        (error: Error & { stderr?: string }) => {
+          throw new Error(error.stderr?.slice(-3000) ?? error.message);
+        },
+      );
+      return JSON.parse(stdout) as Seen;
+    };
 
-  it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
-    "A2A-1, A2A-178 1.0 over %s",
-    { timeout: 90_000 },
-    async (binding) => {
+    it.each(bindings)("A2A-1, A2A-178 1.0 over %s", { timeout: 90_000 }, async (binding) => {
       const seen = await drive(binding, "1.0");
       expect(seen.offered).toBeGreaterThan(0);
       expect(seen.send).toEqual(["TASK_STATE_COMPLETED", ["echo done"]]);
@@ -76,13 +75,9 @@ describe.skipIf(missing)("a2a-sdk for Python, 1.3.0", () => {
       expect(seen.unknown).toBe("TaskNotFoundError");
       expect(seen.push).toBe("InvalidParamsError");
       expect(seen.ended).toBe("UnsupportedOperationError");
-    },
-  );
+    });
 
-  it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
-    "A2A-22, FR-70 0.3 over %s",
-    { timeout: 90_000 },
-    async (binding) => {
+    it.each(bindings)("A2A-22, FR-70 0.3 over %s", { timeout: 90_000 }, async (binding) => {
       const seen = await drive(binding, "0.3");
       expect(seen.offered).toBeGreaterThan(0);
       expect(seen.send).toEqual(["TASK_STATE_COMPLETED", ["echo done"]]);
@@ -93,6 +88,6 @@ describe.skipIf(missing)("a2a-sdk for Python, 1.3.0", () => {
       expect(seen.unknown).not.toBe("nothing");
       expect(seen.push).not.toBe("nothing");
       expect(seen.ended).not.toBe("nothing");
-    },
-  );
+    });
+  });
 });

@@ -17,8 +17,9 @@ import { Agent, fetch as undiciFetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../egress/certificates.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { GRPC_PATHS } from "./grpc-paths.ts";
 
-describe("a gateway with TLS", () => {
+describe.each(GRPC_PATHS)("a gateway with TLS and $path", ({ listen, bindings }) => {
   const authority = createAuthority("Interop test root");
   let folder: string;
   let gateway: TestGateway;
@@ -29,7 +30,7 @@ describe("a gateway with TLS", () => {
     const { cert, key } = authority.issue({ names: ["localhost"], addresses: ["127.0.0.1"] });
     const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
-    gateway = await startTestGateway({ listen: { port: 0, tls: { certFile, keyFile } } });
+    gateway = await startTestGateway({ listen: { ...listen, tls: { certFile, keyFile } } });
     trusting = new Agent({ connect: { ca: authority.ca } });
   });
   afterAll(async () => {
@@ -42,7 +43,7 @@ describe("a gateway with TLS", () => {
   const trustingFetch = ((input: string, init?: object) =>
     undiciFetch(input, { ...init, dispatcher: trusting })) as unknown as typeof fetch;
 
-  it.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)(
+  it.each(bindings)(
     "A2A-16 A2A-178 the card says https, and %s sends, reads and cancels over it",
     async (binding) => {
       const fetchImpl = trustingFetch;
