@@ -46,6 +46,12 @@ export const configSchema = z.strictObject({
         .describe(
           "Serve gRPC straight on HTTP/2 streams; off, connect-es serves it. The answers are the same.",
         ),
+      leanHttp: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Read small JSON-RPC and HTTP+JSON calls over HTTP/1.1 without Node's HTTP, which serves all else; off, it serves everything. The answers are the same.",
+        ),
       cors: z
         .strictObject({
           origins: z

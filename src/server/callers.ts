@@ -11,7 +11,9 @@ import { Forwarded } from "../transports/forwarded.ts";
 import { createGrpcHandler } from "../transports/grpc/handler.ts";
 import { createHealth } from "../transports/grpc-health/health.ts";
 import { createReflection } from "../transports/grpc-reflection/reflection.ts";
+import type { CallRequest } from "../transports/http-handler.ts";
 import { createJsonRpcHandler } from "../transports/jsonrpc/handler.ts";
+import { leanCallsOf } from "../transports/lean-calls.ts";
 import { createMcpHandler } from "../transports/mcp/handler.ts";
 import { createRestHandler } from "../transports/rest/handler.ts";
 import { DEFAULT_SSE } from "../transports/sse.ts";
@@ -69,6 +71,30 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
     if (error.kind === "Internal") log?.error({ err: error.cause ?? error }, "a call failed");
   };
   const forwarded = new Forwarded(config.listen.trustedProxies);
+  const noteClient = (request: CallRequest) => {
+    forwarded.note(request);
+    return false as const;
+  };
+  const cors = config.listen.cors === undefined ? [] : [createCorsHandler(config.listen.cors)];
+  const moreRoutes = v03Routes();
+  const rest = createRestHandler({
+    dispatcher,
+    service: A2AService,
+    moreRoutes,
+    maxBodyBytes,
+    sse,
+    onError: answered,
+  });
+  const jsonrpc = createJsonRpcHandler({
+    dispatcher,
+    service: A2AService,
+    moreBindings: v03Bindings(),
+    reserved,
+    maxBodyBytes,
+    earlyStreamErrors: config.streams.earlyErrors,
+    sse,
+    onError: answered,
+  });
   const listener = await startListener({
     host: config.listen.host,
     port: config.listen.port,
@@ -76,11 +102,8 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
     limits: { pingMs: sse.keepAliveMs, keepAliveHintMs: config.drain.delaySeconds * 1000, stallMs },
     reusePort: options.reusePort,
     handlers: [
-      (request) => {
-        forwarded.note(request);
-        return false;
-      },
-      ...(config.listen.cors === undefined ? [] : [createCorsHandler(config.listen.cors)]),
+      noteClient,
+      ...cors,
       createCardHandler({
         cardOf: (name, base) => core.cards.published(name, base),
         keys: core.cards.keys,
@@ -98,25 +121,18 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
         keepAliveMs: sse.keepAliveMs,
         onError: answered,
       }),
-      createRestHandler({
-        dispatcher,
-        service: A2AService,
-        moreRoutes: v03Routes(),
-        maxBodyBytes,
-        sse,
-        onError: answered,
-      }),
-      createJsonRpcHandler({
-        dispatcher,
-        service: A2AService,
-        moreBindings: v03Bindings(),
-        reserved,
-        maxBodyBytes,
-        earlyStreamErrors: config.streams.earlyErrors,
-        sse,
-        onError: answered,
-      }),
+      rest,
+      jsonrpc,
     ],
+    ...(config.listen.leanHttp
+      ? {
+          leanCalls: {
+            takes: leanCallsOf({ rest, jsonrpc, firstSegments: callSegments(core) }),
+            handlers: [noteClient, ...cors, rest, jsonrpc],
+            maxBodyBytes,
+          },
+        }
+      : {}),
     streamHandlers: config.listen.leanGrpc
       ? [createGrpcHandler({ ...connect, dispatcher, forwarded, baseHeaders: SECURITY_HEADERS })]
       : [],
@@ -143,4 +159,14 @@ export async function startCallers(options: CallersOptions): Promise<Callers> {
     },
     close: () => listener.close(),
   };
+}
+
+/** Where OpenWOP paths begin, which come before those of an agent of the same name. */
+const OPENWOP_SEGMENTS = ["runs", "workflows", "conformance"];
+
+/** First segments of paths that mean an A2A call and cannot mean anything else. */
+function callSegments({ agents, dispatcher }: Core): Set<string> {
+  const elsewhere = new Set([...OPENWOP_SEGMENTS, ...dispatcher.services.map(({ typeName }) => typeName)]);
+  const names = agents.all.map(({ name }) => name).filter((name) => !elsewhere.has(name));
+  return new Set(["tasks", "message:send", "extendedAgentCard", "v1", ...names]);
 }

@@ -1,10 +1,8 @@
 import { constants } from "node:http2";
 import { errorDetailsJson } from "../domain/error-details.ts";
 import { type BatonError, errorRow } from "../domain/errors.ts";
-import type { HttpHandler } from "../transports/http-handler.ts";
+import type { CallResponse } from "../transports/http-handler.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
-
-type Response = Parameters<HttpHandler>[1];
 
 /** The error as the HTTP+JSON binding prints it (A2A-154), for requests that no transport took. */
 export function errorBody(error: BatonError, status = errorRow(error.kind).http): string {
@@ -18,13 +16,23 @@ export function errorBody(error: BatonError, status = errorRow(error.kind).http)
 }
 
 /** Answers with an error; destroys the response when it has begun, so that it cannot be taken for a whole one. */
-export function sendError(response: Response, error: BatonError, status = errorRow(error.kind).http): void {
+export function sendError(
+  response: CallResponse,
+  error: BatonError,
+  status = errorRow(error.kind).http,
+): void {
   if (response.headersSent) {
     if ("stream" in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    else response.destroy();
+    // An answer that is sent at once has not begun without being whole.
+    else if (!("send" in response)) response.destroy();
     return;
   }
   const body = errorBody(error, status);
+  if ("send" in response) {
+    const length = String(Buffer.byteLength(body));
+    response.send(status, ["content-type", "application/json", "content-length", length], body, "utf8");
+    return;
+  }
   response.statusCode = status;
   response.setHeader("content-type", "application/json");
   response.setHeader("content-length", String(Buffer.byteLength(body)));

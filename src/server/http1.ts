@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { BatonError } from "../domain/errors.ts";
 import { rawErrorResponse, sendError } from "./error-response.ts";
@@ -10,6 +11,8 @@ const TIMED_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
 /** Serves the HTTP/1.1 connections that the listener hands over by emitting `connection`. It never listens itself. */
 export interface Http1 {
   readonly server: Server;
+  /** Answers a connection whose first request did not come in time. */
+  expire(socket: Socket): void;
   /** From now on each response closes its connection, so that clients connect anew, elsewhere. */
   retire(): void;
   /** The same, and connections are closed as soon as they are idle. */
@@ -84,6 +87,11 @@ export function createHttp1(
 
   return {
     server,
+    expire(socket) {
+      const error: NodeJS.ErrnoException = new Error("no request came");
+      error.code = TIMED_OUT;
+      server.emit("clientError", error, socket);
+    },
     retire,
     drain() {
       retire();

@@ -12,6 +12,7 @@ import type { HttpHandler } from "../transports/http-handler.ts";
 import { InFlight } from "./drain.ts";
 import { acceptable, createHttp1 } from "./http1.ts";
 import { createHttp2 } from "./http2.ts";
+import { createLeanHttp1, type LeanCalls } from "./lean-http1/server.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "./limits.ts";
 import type { ServerLog } from "./log.ts";
 import { route } from "./routes.ts";
@@ -39,6 +40,8 @@ export interface ListenerOptions {
   readonly handlers: readonly HttpHandler[];
   /** Asked before `handlers` of each HTTP/2 stream. They set the security headers themselves. */
   readonly streamHandlers?: readonly Http2StreamHandler[];
+  /** Calls that are served without Node's HTTP where they come over HTTP/1.1; absent: none. */
+  readonly leanCalls?: LeanCalls;
   readonly limits?: Partial<ListenerLimits>;
   readonly log?: ServerLog;
 }
@@ -108,18 +111,24 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     sockets.delete(this);
     undecided.delete(this);
   }
-  const hand = (socket: Socket | TLSSocket, protocol: "h1" | "h2"): void => {
-    if (protocol === "h2") {
-      http2.accept(socket);
-      return;
-    }
+  const toNode = (socket: Socket | TLSSocket): void => {
     http1.server.emit("connection", socket);
     // Node feeds its parser from the TLS layer directly, which goes on while the parser is paused, as it is while an earlier
     // answer is being written: what arrives then is lost, and the request hangs. A listener of the data makes Node feed it
     // through the stream, which stops and keeps what has come.
     if ("encrypted" in socket) socket.on("data", ignore);
-    // The HTTP/1.1 parser reads the stream, which sniffing paused; HTTP/2 takes the buffered bytes itself.
+    // The HTTP/1.1 parser reads the stream, which was paused; HTTP/2 takes the buffered bytes itself.
     socket.resume();
+  };
+  const { leanCalls: calls, log } = options;
+  const lean =
+    calls === undefined
+      ? undefined
+      : createLeanHttp1({ calls, limits, node: http1, inFlight, log, leave: toNode });
+  const hand = (socket: Socket | TLSSocket, protocol: "h1" | "h2"): void => {
+    if (protocol === "h2") http2.accept(socket);
+    else if (lean === undefined) toNode(socket);
+    else lean.accept(socket);
   };
 
   const server = options.tls === undefined ? createServer({ noDelay: true }) : tlsServer(options.tls, limits);
@@ -170,7 +179,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     get connections() {
       return sockets.size;
     },
-    retire: () => http1.retire(),
+    retire() {
+      http1.retire();
+      lean?.retire();
+    },
     async drain(graceMs) {
       const deadline = Date.now() + graceMs;
       // Whoever waits at the door is let in first: a system resets what a closed one had not accepted.
@@ -183,6 +195,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
         });
       }, UNDECIDED_MS).unref();
       http1.drain();
+      lean?.drain();
       http2.drain(graceMs);
       const left = () => Math.max(0, deadline - Date.now());
       do {

@@ -1,8 +1,7 @@
 import { ServerResponse } from "node:http";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { SECURITY_HEADERS, securityFields } from "./security-headers.ts";
 
 const PAIRS = Object.entries(SECURITY_HEADERS);
-const FLAT: readonly string[] = PAIRS.flat();
 
 /** `writeHead` with whatever may follow the status. */
 type WriteHead = (this: ServerResponse, status: number, ...rest: unknown[]) => ServerResponse;
@@ -18,20 +17,12 @@ export class SecuredResponse extends ServerResponse {
   /** Node calls this too, for a response whose head nobody wrote. */
   override writeHead(status: number, ...rest: unknown[]): this {
     const [headers] = rest;
-    if (Array.isArray(headers) && this.getHeaderNames().length === 0 && !overrides(headers)) {
-      writeHead.call(this, status, [...FLAT, ...headers]);
+    if (Array.isArray(headers) && this.getHeaderNames().length === 0) {
+      writeHead.call(this, status, [...securityFields(headers), ...headers]);
       return this;
     }
     for (const [name, value] of PAIRS) if (!this.hasHeader(name)) this.setHeader(name, value);
     writeHead.call(this, status, ...rest);
     return this;
   }
-}
-
-/** Names and values in turn; names in any case. */
-function overrides(flat: readonly unknown[]): boolean {
-  for (let index = 0; index < flat.length; index += 2) {
-    if (String(flat[index]).toLowerCase() in SECURITY_HEADERS) return true;
-  }
-  return false;
 }

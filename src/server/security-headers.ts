@@ -7,6 +7,22 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
+const PAIRS = Object.entries(SECURITY_HEADERS);
+const FLAT: readonly string[] = PAIRS.flat();
+
+/** The headers as names and values in turn, but for those that are in `head`, of the same form; names in any case. */
+export function securityFields(head: readonly unknown[]): readonly string[] {
+  for (let index = 0; index < head.length; index += 2) {
+    if (String(head[index]).toLowerCase() in SECURITY_HEADERS) return without(head);
+  }
+  return FLAT;
+}
+
+function without(head: readonly unknown[]): readonly string[] {
+  const own = new Set(head.map((text) => String(text).toLowerCase()));
+  return PAIRS.filter(([name]) => !own.has(name)).flat();
+}
+
 /** Sets the headers before a handler runs; what `writeHead` is given later wins, name by name. */
 export function setSecurityHeaders(response: { setHeader(name: string, value: string): unknown }): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);

@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { constants, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import type { LeanAnswer } from "./lean-http1/answer.ts";
 
 /** What an answer is written to, in each of its forms. */
-export type Answering = ServerResponse | Http2ServerResponse | ServerHttp2Stream;
+export type Answering = ServerResponse | Http2ServerResponse | ServerHttp2Stream | LeanAnswer;
 
 /** How often is looked in the time that a client may take nothing. */
 const LOOKS = 4;
@@ -29,7 +30,7 @@ export function cutStalledAnswers(open: { values(): Iterable<Answering> }, stall
   return () => clearInterval(timer);
 }
 
-function cut(out: ServerResponse | ServerHttp2Stream): void {
+function cut(out: ServerResponse | ServerHttp2Stream | LeanAnswer): void {
   if (out.writableFinished) return;
   if ("rstCode" in out) out.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   else out.destroy();

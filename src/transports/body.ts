@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { BatonError } from "../domain/errors.ts";
-import type { HttpRequest } from "./http-handler.ts";
+import type { CallRequest, HttpRequest } from "./http-handler.ts";
 
 /** Largest request body, in bytes (SB-53). */
 export const DEFAULT_MAX_BODY_BYTES = 262_144;
@@ -12,15 +12,21 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  * once where its length is declared, else as soon as it passes the limit (SB-53). Bytes that are not UTF-8 are a
  * ParseError (A2A-128), a client that goes away is Canceled.
  */
-export async function readBody(request: HttpRequest, limit: number): Promise<string> {
+export async function readBody(request: CallRequest, limit: number): Promise<string> {
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > limit) throw tooLarge(limit);
+  if ("body" in request) return request.body;
   const bytes = await collect(request, limit);
   try {
-    return UTF8.decode(bytes);
+    return decodeBody(bytes);
   } catch (cause) {
     throw new BatonError("ParseError", "the body is not valid UTF-8", { cause });
   }
+}
+
+/** Throws a TypeError for what is not UTF-8. */
+export function decodeBody(bytes: Uint8Array): string {
+  return UTF8.decode(bytes);
 }
 
 function tooLarge(limit: number): BatonError {

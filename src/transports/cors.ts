@@ -4,7 +4,7 @@
  * never cookies, so no permission for credentials is given.
  */
 import { cors as connectCors } from "@connectrpc/connect";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./http-handler.ts";
+import type { CallHandler, CallRequest, CallResponse } from "./http-handler.ts";
 import { respond } from "./respond.ts";
 
 export interface CorsOptions {
@@ -51,10 +51,10 @@ const RESPONSE_HEADERS = [
 ].join(", ");
 
 /** Answers preflights, and adds the permission to what the handlers after it answer. */
-export function createCorsHandler(options: CorsOptions): HttpHandler {
+export function createCorsHandler(options: CorsOptions): CallHandler {
   const all = options.origins.includes("*");
   const allowed = new Set(options.origins.map((origin) => origin.toLowerCase()));
-  return async (request, response) => {
+  return (request, response) => {
     // The answer differs by origin, also for those that get no permission, so caches must know.
     if (!all) addVary(response, "origin");
     const { origin } = request.headers;
@@ -72,15 +72,17 @@ export function createCorsHandler(options: CorsOptions): HttpHandler {
         ["access-control-max-age", String(options.maxAgeSeconds)],
       ],
     });
-    return true;
+    return TAKEN;
   };
 }
 
-function isPreflight(request: HttpRequest): boolean {
+const TAKEN = Promise.resolve(true);
+
+function isPreflight(request: CallRequest): boolean {
   return request.method === "OPTIONS" && request.headers["access-control-request-method"] !== undefined;
 }
 
-function addVary(response: HttpResponse, name: string): void {
+function addVary(response: CallResponse, name: string): void {
   const present = response.getHeader("vary");
   response.setHeader("vary", present === undefined ? name : `${String(present)}, ${name}`);
 }

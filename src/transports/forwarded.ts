@@ -3,12 +3,12 @@
  * these headers, so they count only from proxies that the operator named.
  */
 import { BlockList, isIP } from "node:net";
-import type { HttpRequest } from "./http-handler.ts";
+import type { CallRequest, HttpRequest } from "./http-handler.ts";
 
-const addresses = new WeakMap<HttpRequest, string>();
+const addresses = new WeakMap<CallRequest, string>();
 
 /** The address of the client: what {@link Forwarded.note} found, else the peer of the connection. */
-export function clientAddress(request: HttpRequest): string {
+export function clientAddress(request: CallRequest): string {
   return addresses.get(request) ?? plainAddress(request.socket?.remoteAddress ?? "");
 }
 
@@ -29,7 +29,7 @@ export class Forwarded {
   }
 
   /** Remembers who the client of a request is, for {@link clientAddress}. */
-  note(request: HttpRequest): void {
+  note(request: CallRequest): void {
     if (!this.#any) return;
     const peer = request.socket?.remoteAddress ?? "";
     addresses.set(request, this.client(peer, text(request, "x-forwarded-for")));
@@ -71,7 +71,7 @@ export class Forwarded {
   }
 }
 
-function text(request: HttpRequest, name: string): string {
+function text(request: CallRequest, name: string): string {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(",") : (value ?? "");
 }

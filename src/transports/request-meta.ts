@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { BatonError } from "../domain/errors.ts";
 import type { ProtocolVersion, RequestMeta, TransportName } from "../service/call.ts";
 import { clientAddress } from "./forwarded.ts";
-import type { HttpRequest, HttpResponse } from "./http-handler.ts";
+import type { CallRequest, CallResponse } from "./http-handler.ts";
 import type { Target } from "./target.ts";
 
 export interface MetaOptions {
@@ -21,8 +21,8 @@ export type OpenHttpMeta = HttpMeta & { form: ProtocolVersion; pathTenant?: stri
 
 /** Describes a request. The signal is aborted when the client goes away before its answer is complete. */
 export function requestMeta(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: CallRequest,
+  response: CallResponse,
   options: MetaOptions,
 ): OpenHttpMeta {
   return new NodeRequestMeta(request, response, options);
@@ -34,12 +34,12 @@ class NodeRequestMeta implements RequestMeta {
   form: ProtocolVersion;
   pathTenant?: string;
   route?: string;
-  readonly #request: HttpRequest;
-  readonly #response: HttpResponse;
+  readonly #request: CallRequest;
+  readonly #response: CallResponse;
   readonly #target: Target;
   #signal: AbortSignal | undefined;
 
-  constructor(request: HttpRequest, response: HttpResponse, options: MetaOptions) {
+  constructor(request: CallRequest, response: CallResponse, options: MetaOptions) {
     this.transport = options.transport;
     this.form = options.form;
     if (options.pathTenant !== undefined) this.pathTenant = options.pathTenant;
@@ -71,7 +71,7 @@ class NodeRequestMeta implements RequestMeta {
 /** Made once: without a reason each abort makes a DOMException, stack and all. */
 const GONE = new BatonError("Canceled", "the client went away");
 
-function signalOf(response: HttpResponse): AbortSignal {
+function signalOf(response: CallResponse): AbortSignal {
   const controller = new AbortController();
   // Not by `finish`: over HTTP/2 that is emitted for a stream that was reset, too.
   const closed = (): void => {
@@ -83,6 +83,6 @@ function signalOf(response: HttpResponse): AbortSignal {
 }
 
 /** A response over HTTP/2 does not say so itself. */
-function isGone(response: HttpResponse): boolean {
+function isGone(response: CallResponse): boolean {
   return "stream" in response ? response.stream.destroyed : response.destroyed;
 }

@@ -1,6 +1,6 @@
 import { ServerResponse } from "node:http";
 import { BatonError } from "../domain/errors.ts";
-import type { HttpRequest, HttpResponse } from "./http-handler.ts";
+import type { CallRequest, CallResponse, HttpRequest, HttpResponse } from "./http-handler.ts";
 
 /** How long and how much of a refused body is still taken in, so that its sender gets to read the refusal. */
 const LINGER_MS = 2_000;
@@ -16,19 +16,24 @@ export interface Answer {
 }
 
 /** Sends an answer whole. Does nothing where the client is gone or an answer has begun. */
-export function respond(request: HttpRequest, response: HttpResponse, answer: Answer): void {
+export function respond(request: CallRequest, response: CallResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
+  if ("send" in response) {
+    const body = answer.body ?? "";
+    const bytes = Buffer.byteLength(body);
+    response.send(answer.status, headOf(answer, bytes), body, encodingOf(body, bytes));
+    return;
+  }
+  // A request and its response are of one kind.
+  respondByNode(request as HttpRequest, response, answer);
+}
+
+function respondByNode(request: HttpRequest, response: HttpResponse, answer: Answer): void {
   const body = answer.body ?? "";
   if (isPlain(request, response, answer)) {
-    // The head at once: each header that is set for itself costs as much as all of them here.
-    const head: string[] = [];
-    for (const [name, value] of answer.headers) head.push(name, value);
-    if (answer.contentType !== undefined) head.push("content-type", answer.contentType);
-    const length = Buffer.byteLength(body);
-    head.push("content-length", String(length));
-    response.writeHead(answer.status, head);
-    // As many bytes as characters is ASCII, which goes out without being encoded.
-    response.end(body, length === body.length ? "latin1" : "utf8");
+    const bytes = Buffer.byteLength(body);
+    response.writeHead(answer.status, headOf(answer, bytes));
+    response.end(body, encodingOf(body, bytes));
     return;
   }
   for (const [name, value] of answer.headers) response.setHeader(name, value);
@@ -44,13 +49,28 @@ export function respond(request: HttpRequest, response: HttpResponse, answer: An
   else response.end(body);
 }
 
+/** The head at once: each header that is set for itself costs as much as all of them here. */
+function headOf({ headers, contentType }: Answer, bytes: number): string[] {
+  const head: string[] = [];
+  for (const [name, value] of headers) head.push(name, value);
+  if (contentType !== undefined) head.push("content-type", contentType);
+  head.push("content-length", String(bytes));
+  return head;
+}
+
+/** As many bytes as characters is ASCII, which goes out without being encoded. */
+function encodingOf(body: string, bytes: number): "latin1" | "utf8" {
+  return bytes === body.length ? "latin1" : "utf8";
+}
+
 /** An answer over HTTP/1.1 without anything special about it, and to which nobody has added headers. */
 function isPlain(
   request: HttpRequest,
   response: HttpResponse,
   { status }: Answer,
 ): response is ServerResponse {
-  const ordinary = status !== 204 && status !== 413 && request.method !== "HEAD";
+  const isUnread = status === 413 && !request.readableEnded;
+  const ordinary = status !== 204 && !isUnread && request.method !== "HEAD";
   return ordinary && response instanceof ServerResponse && response.getHeaderNames().length === 0;
 }
 

@@ -1,7 +1,8 @@
 import { constants } from "node:http2";
+import { BatonError } from "../domain/errors.ts";
 import { EVENT_STREAM } from "./content-type.ts";
 import { type Heartbeat, heartbeatsOf } from "./heartbeats.ts";
-import type { HttpResponse } from "./http-handler.ts";
+import type { CallResponse, HttpResponse } from "./http-handler.ts";
 import { SLICE_BYTES } from "./stall.ts";
 
 /** One server-sent event. */
@@ -61,6 +62,12 @@ export function writeSse(
   return new Promise((resolve) => {
     start(response, headers, events, options, resolve);
   });
+}
+
+/** Where a stream can go. Throws for a response that takes one answer: `isUnary` should have said no. */
+export function streamable(response: CallResponse): HttpResponse {
+  if ("send" in response) throw new BatonError("Internal", "a stream was taken for a unary call");
+  return response;
 }
 
 /**

@@ -7,11 +7,11 @@ import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { JSON_TYPE, requireJson } from "../content-type.ts";
 import { FramedEvents } from "../framed-events.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
+import type { CallRequest, CallResponse, LeanRequest, UnaryAwareHandler } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { FramesOf } from "../shared-frames.ts";
-import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse } from "../sse.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse, streamable } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { bindingsOf, type JsonRpcBinding, type JsonRpcBindings } from "./binding.ts";
 import { errorEnvelope, resultEnvelope } from "./envelope.ts";
@@ -42,15 +42,32 @@ export interface JsonRpcOptions {
 const METHODS = ["POST", "OPTIONS"];
 
 /** Serves `POST /` and `POST /{tenant}`. */
-export function createJsonRpcHandler(options: JsonRpcOptions): HttpHandler {
+export function createJsonRpcHandler(options: JsonRpcOptions): UnaryAwareHandler {
   const bindings = new Map([...bindingsOf(options.service), ...(options.moreBindings ?? [])]);
   const server = new JsonRpcServer(options, bindings);
-  return (request, response) => {
-    const target = parseTarget(request.url ?? "/");
-    const [tenant] = target.segments;
-    if (target.segments.length > 1 || (tenant !== undefined && options.reserved.has(tenant))) return false;
-    return server.serve(request, response, target).then(taken);
+  const mayStream = streamPattern(bindings);
+  const isOwn = ({ segments }: Target): boolean => {
+    const [tenant] = segments;
+    return segments.length < 2 && (tenant === undefined || !options.reserved.has(tenant));
   };
+  const handler = (request: CallRequest, response: CallResponse) => {
+    const target = parseTarget(request.url ?? "/");
+    return isOwn(target) && server.serve(request, response, target).then(taken);
+  };
+  const isUnary = ({ method, url, body }: LeanRequest) =>
+    isOwn(parseTarget(url)) ? method === "POST" && !mayStream.test(body) : undefined;
+  return Object.assign(handler, { isUnary });
+}
+
+/**
+ * Finds every body that could name a method with a stream, before it may be parsed: as it is, or with letters or slashes
+ * that are escaped. What it finds besides is a text that looks alike.
+ */
+function streamPattern(bindings: JsonRpcBindings): RegExp {
+  const names = [...bindings].flatMap(([name, { method }]) =>
+    method.methodKind === "server_streaming" ? [`"${name}"`] : [],
+  );
+  return new RegExp([...names, "\\\\u00[2-7]", "\\\\/"].join("|"));
 }
 
 function taken(): true {
@@ -59,8 +76,8 @@ function taken(): true {
 
 /** One request and where its answer goes. */
 interface Exchange {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+  readonly request: CallRequest;
+  readonly response: CallResponse;
   readonly meta: OpenHttpMeta;
 }
 
@@ -74,7 +91,7 @@ class JsonRpcServer {
     this.#bindings = bindings;
   }
 
-  async serve(request: HttpRequest, response: HttpResponse, target: Target): Promise<void> {
+  async serve(request: CallRequest, response: CallResponse, target: Target): Promise<void> {
     const base = { transport: "jsonrpc", form: "1.0", target } as const;
     const meta = requestMeta(request, response, base);
     const exchange: Exchange = { request, response, meta };
@@ -117,8 +134,9 @@ class JsonRpcServer {
     const message = binding.readRequest(frame.params);
     const { method } = binding;
     if (method.methodKind === "server_streaming") {
+      const out = streamable(response);
       const { items, headers } = await dispatcher.stream(method, message, meta, caller);
-      startSse(response, headers, this.#events(items, frame, binding, message, meta), sse);
+      startSse(out, headers, this.#events(items, frame, binding, message, meta), sse);
       return;
     }
     const result = await dispatcher.unary(method, message, meta, caller);
@@ -162,7 +180,7 @@ class JsonRpcServer {
     const status = errorStatus(error);
     const streams = binding?.method.methodKind === "server_streaming";
     if (streams && status === 200 && this.#options.earlyStreamErrors === "sse") {
-      startSse(response, headers, oneEvent({ data: body }), this.#options.sse);
+      startSse(streamable(response), headers, oneEvent({ data: body }), this.#options.sse);
       return;
     }
     if (error.kind === "MethodNotAllowed") headers.push(allowHeader(METHODS));

@@ -7,11 +7,11 @@ import type { Dispatcher } from "../../service/dispatcher.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "../body.ts";
 import { jsonTypeFor, requireJson } from "../content-type.ts";
 import { FramedEvents } from "../framed-events.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../http-handler.ts";
+import type { CallRequest, CallResponse, LeanRequest, UnaryAwareHandler } from "../http-handler.ts";
 import { type HttpMeta, type OpenHttpMeta, requestMeta } from "../request-meta.ts";
 import { allowHeader, errorHeaders, publicError, respond } from "../respond.ts";
 import { FramesOf } from "../shared-frames.ts";
-import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse } from "../sse.ts";
+import { DEFAULT_SSE, type SseEvent, type SseOptions, startSse, streamable } from "../sse.ts";
 import { decodeSegment, parseTarget, type Target } from "../target.ts";
 import { type RestBinding, type RestRoute, routesOf } from "./binding.ts";
 import { restError } from "./errors.ts";
@@ -34,15 +34,20 @@ export interface RestOptions {
 }
 
 /** Serves the routes of a service; a path that is none of them is not its own. */
-export function createRestHandler(options: RestOptions): HttpHandler {
+export function createRestHandler(options: RestOptions): UnaryAwareHandler {
   const routes = [...routesOf(options.service), ...(options.moreRoutes ?? [])];
   const router = new Router(routes, options.reserved);
   const server = new RestServer(options);
-  return (request, response) => {
+  const handler = (request: CallRequest, response: CallResponse) => {
     const target = parseTarget(request.url ?? "/");
     const path = router.match(target.segments);
-    return path === undefined ? false : server.serve(request, response, target, path).then(taken);
+    return path !== undefined && server.serve(request, response, target, path).then(taken);
   };
+  const isUnary = ({ method, url }: LeanRequest) => {
+    const path = router.match(parseTarget(url).segments);
+    return path && path.byMethod.get(method)?.route.binding.method.methodKind === "unary";
+  };
+  return Object.assign(handler, { isUnary });
 }
 
 function taken(): true {
@@ -55,8 +60,8 @@ function bare(text: string): string {
 
 /** One request and where its answer goes. */
 interface Exchange {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+  readonly request: CallRequest;
+  readonly response: CallResponse;
   readonly meta: OpenHttpMeta;
   caller?: Caller;
 }
@@ -70,8 +75,8 @@ class RestServer {
   }
 
   async serve(
-    request: HttpRequest,
-    response: HttpResponse,
+    request: CallRequest,
+    response: CallResponse,
     target: Target,
     path: PathMatch<RestRoute>,
   ): Promise<void> {
@@ -122,8 +127,9 @@ class RestServer {
     const message = binding.readRequest(json);
     const { method } = binding;
     if (method.methodKind === "server_streaming") {
+      const out = streamable(response);
       const { items, headers } = await dispatcher.stream(method, message, meta, caller);
-      startSse(response, headers, this.#events(items, binding, message, meta, caller), sse);
+      startSse(out, headers, this.#events(items, binding, message, meta, caller), sse);
       return;
     }
     const result = await dispatcher.unary(method, message, meta, caller);

@@ -44,6 +44,8 @@ export class Router<R extends Routable> {
   readonly #candidates = new Map<string | undefined, (readonly R[])[]>();
   readonly #verbs: ReadonlySet<string>;
   readonly #reserved: ReadonlySet<string>;
+  /** Of one request more than one asks, with the same segments. */
+  #last: { readonly segments: readonly string[]; readonly match: PathMatch<R> | undefined } | undefined;
 
   /** `reserved`: first segments that no variable takes, besides those that routes spell out. */
   constructor(routes: readonly R[], reserved: ReadonlySet<string> = new Set()) {
@@ -54,6 +56,11 @@ export class Router<R extends Routable> {
   }
 
   match(segments: readonly string[]): PathMatch<R> | undefined {
+    if (this.#last?.segments !== segments) this.#last = { segments, match: this.#find(segments) };
+    return this.#last.match;
+  }
+
+  #find(segments: readonly string[]): PathMatch<R> | undefined {
     const { verb, path } = this.#split(segments);
     const candidates = this.#candidatesOf(verb, path.length);
     if (candidates.length === 0) return undefined;
