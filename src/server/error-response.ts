@@ -28,14 +28,13 @@ export function sendError(
     return;
   }
   const body = errorBody(error, status);
+  response.setHeader("content-type", "application/json");
+  response.setHeader("content-length", String(Buffer.byteLength(body)));
   if ("send" in response) {
-    const length = String(Buffer.byteLength(body));
-    response.send(status, ["content-type", "application/json", "content-length", length], body, "utf8");
+    response.send(status, [], body, "utf8");
     return;
   }
   response.statusCode = status;
-  response.setHeader("content-type", "application/json");
-  response.setHeader("content-length", String(Buffer.byteLength(body)));
   response.end(body);
 }
 
