@@ -26,7 +26,6 @@ export interface LeanCalls {
 export interface LeanHttp1Options {
   readonly calls: LeanCalls;
   readonly limits: ListenerLimits;
-  /** Whose times hold here, too. */
   readonly node: Http1;
   readonly inFlight: InFlight;
   readonly log: ServerLog | undefined;
@@ -45,25 +44,27 @@ export interface LeanHttp1 {
 /** Largest request, head and body, in bytes: what a client sends at once mostly arrives at once up to here. */
 const MAX_BYTES = 16_384;
 
+/** A connection is kept for so much longer than its client is told, as by Node (`keepAliveTimeoutBuffer`), in milliseconds. */
+const IDLE_BUFFER_MS = 1000;
+
 export function createLeanHttp1(options: LeanHttp1Options): LeanHttp1 {
   const { calls, limits, node, inFlight } = options;
-  const { keepAliveTimeout, keepAliveTimeoutBuffer } = node.server;
   const connections = new Set<LeanConnection>();
   const serve = route(calls.handlers, options.log);
-  const { maxHeaderBytes, keepAliveHintMs } = limits;
+  const { maxHeaderBytes, keepAliveTimeoutMs, keepAliveHintMs } = limits;
   const bounds = { maxBytes: MAX_BYTES, maxHeaderBytes, maxBodyBytes: calls.maxBodyBytes };
   const seconds = (ms: number) => Math.floor(ms / 1000);
   const hint = keepAliveHintMs > 0 ? `timeout=${Math.max(1, seconds(keepAliveHintMs))}` : undefined;
   const kept =
     hint === undefined
-      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds(keepAliveTimeout)}`
+      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds(keepAliveTimeoutMs)}`
       : "Connection: keep-alive";
   let retiring = false;
   let draining = false;
 
   const host: Host = {
     firstMs: limits.headersTimeoutMs,
-    idleMs: keepAliveTimeout + keepAliveTimeoutBuffer,
+    idleMs: keepAliveTimeoutMs + IDLE_BUFFER_MS,
     get retiring() {
       return retiring;
     },

@@ -208,6 +208,9 @@ describe.each([
     await sleep(1500);
     rig.slow[0]?.answer();
     expect(idOf((await wire.until(1))[0]?.body)).toBe("slow");
+    // And the time of an idle connection runs anew.
+    expect(wire.socket.closed).toBe(false);
+    await wire.closed;
   });
 
   it("headers that say how long a connection is kept are those of Node's HTTP", async () => {
