@@ -44,14 +44,16 @@ export const UNLIMITED = {
  */
 export async function startTestGateway(document: Record<string, unknown> = {}): Promise<TestGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "baton-"));
-  const config = parseConfig({
-    listen: { port: 0 },
-    admin: { port: 0 },
-    dataDir,
-    limits: UNLIMITED,
-    ...document,
-  });
-  const gateway = await startGateway(config);
+  const clear = () => rm(dataDir, { recursive: true, force: true });
+  let gateway: Gateway;
+  try {
+    gateway = await startGateway(
+      parseConfig({ listen: { port: 0 }, admin: { port: 0 }, dataDir, limits: UNLIMITED, ...document }),
+    );
+  } catch (error) {
+    await clear();
+    throw error;
+  }
   return {
     ...gateway,
     get openStreams() {
@@ -61,7 +63,7 @@ export async function startTestGateway(document: Record<string, unknown> = {}): 
     ...createVendor(gateway.adminUrl, gateway.adminToken),
     async stop(graceMs = 2000) {
       await gateway.stop(graceMs);
-      await rm(dataDir, { recursive: true, force: true });
+      await clear();
     },
   };
 }
