@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { startOpenWopHost } from "../../examples/openwop-host/host.ts";
@@ -129,8 +131,9 @@ describe("the way to the collector", () => {
   ])("a collector %s harms no call, holds up no stop and floods no log", async (_name, address) => {
     const url = await address();
     const warnings: string[] = [];
-    const { dataDir, ...first } = await startTestGateway();
-    await first.stop();
+    const dataDir = await begun(mkdtemp(join(tmpdir(), "baton-")), (folder) =>
+      rm(folder, { recursive: true }),
+    );
     const config = parseConfig({ listen: { port: 0 }, admin: { port: 0 }, dataDir, ...traced({ url }) });
     const ignore = () => {};
     const log = {
