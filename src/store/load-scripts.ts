@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { TASK_STATE_OF, TRANSITIONS } from "../domain/todo.ts";
 import { type Library, link, readLibrary } from "./lua-linker.ts";
+import { TODO_FIELDS } from "./todo-fields.ts";
 
 /**
  * How long a message id is remembered after its task ended, so that a late retry finds the task instead of starting
@@ -21,18 +22,28 @@ export interface Script {
 
 const folder = new URL("./scripts/", import.meta.url);
 
-function luaTable(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, item]) => `[${JSON.stringify(key)}]=${luaTable(item)}`);
-  return `{${entries.join(",")}}`;
+function luaTable(entries: Readonly<Record<string, string | number>>): string {
+  return `{${Object.entries(entries).map(([key, value]) => `[${JSON.stringify(key)}]=${JSON.stringify(value)}`)}}`;
 }
+
+function luaList(items: readonly string[]): string {
+  return `{${items.map((item) => JSON.stringify(item))}}`;
+}
+
+/** Where an event leads from a state, by `<event> <state>`: Redis makes the table anew at each call, and one is cheaper than many. */
+const STEPS = Object.fromEntries(
+  Object.entries(TRANSITIONS).flatMap(([event, row]) =>
+    Object.entries(row).map(([from, to]) => [`${event} ${from}`, to]),
+  ),
+);
 
 /** What every script may rely on; the transition table has its one source in domain/todo.ts. */
 const CONSTANTS = readLibrary(
   "constants",
   [
-    `local TRANSITIONS = ${luaTable(TRANSITIONS)}`,
+    `local TRANSITIONS = ${luaTable(STEPS)}`,
     `local TASK_STATE = ${luaTable(TASK_STATE_OF)}`,
+    `local TODO_FIELDS = ${luaList(TODO_FIELDS)}`,
     `local DEDUP_MS = ${DEDUP_MS}`,
   ].join("\n"),
 );

@@ -4,6 +4,15 @@ import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { Reply } from "./connection.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import type { TaskSnapshot } from "./tasks.ts";
+import { TODO_FIELDS } from "./todo-fields.ts";
+
+type TodoField = (typeof TODO_FIELDS)[number];
+
+const PLACE = Object.fromEntries(TODO_FIELDS.map((name, index) => [name, index])) as Record<
+  TodoField,
+  number
+>;
+const NO_BYTES = Buffer.alloc(0);
 
 /** A todo as stored, for workers. Times in milliseconds since the epoch. */
 export interface TodoRecord {
@@ -136,26 +145,39 @@ export interface DeadTodo {
   readonly reason: string;
 }
 
+/** A claim of whatever is next in a queue. `fence` as in {@link Holder}; `claimant`: the name that the worker gives itself. */
+export interface NextClaim {
+  readonly queue: string;
+  readonly claimant: string;
+  readonly fence: string;
+  readonly ttlMs: number;
+}
+
+/** How an attempt ended, with the claim that followed it if one was asked for. */
+export type FinishResult =
+  | { readonly kind: "ok"; readonly todo: TodoRecord; readonly next: ClaimResult | undefined }
+  | { readonly kind: GrowthRefusal };
+
 export type GrowthResult = TodoResult | { readonly kind: "full" };
 
 export type TodoResult = { readonly kind: "ok"; readonly todo: TodoRecord } | { readonly kind: Refusal };
 
-/** Reads the flat pairs with which a script answers a todo. */
+/** Reads the fields with which a script answers a todo: {@link TODO_FIELDS} in their order, then the first message. */
 export function todoOf(reply: Reply | undefined): TodoRecord {
   if (!Array.isArray(reply)) throw new Error("unexpected todo in the reply of a script");
-  const fields = new Map<string, Buffer>();
-  for (let i = 0; i + 1 < reply.length; i += 2) fields.set(String(reply[i]), reply[i + 1] as Buffer);
-  const text = (name: string) => fields.get(name)?.toString("utf8") ?? "";
-  const number = (name: string) => Number(text(name) || 0);
-  const time = (name: string) => (fields.has(name) ? number(name) : undefined);
+  const fields = reply as readonly Buffer[];
+  const bytes = (name: TodoField) => fields[PLACE[name]] ?? NO_BYTES;
+  const text = (name: TodoField) => bytes(name).toString("utf8");
+  const number = (name: TodoField) => Number(text(name));
+  const time = (name: TodoField) => (bytes(name).length > 0 ? number(name) : undefined);
   return {
     id: text("id"),
     queue: text("queue"),
     state: text("state"),
     title: text("title"),
     contextId: text("ctx"),
-    firstMessage: fields.get("first") ?? Buffer.alloc(0),
-    request: fields.get("req") ?? Buffer.alloc(0),
+    firstMessage: fields[TODO_FIELDS.length] ?? NO_BYTES,
+    request: bytes("req"),
     claimant: text("claimant"),
     assignee: text("assignee"),
     attempt: number("attempt"),
@@ -170,7 +192,7 @@ export function todoOf(reply: Reply | undefined): TodoRecord {
     messages: number("messages"),
     attemptSeq: number("aseq"),
     attemptsPruned: number("apruned"),
-    trace: fields.has("trace") ? traceContextOf(text("trace"), text("tracestate")) : undefined,
+    trace: bytes("trace").length > 0 ? traceContextOf(text("trace"), text("tracestate")) : undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { fillableBytes, TASK_BYTES } from "../domain/task-size.ts";
-import type { RedisConnection } from "./connection.ts";
+import type { RedisConnection, Reply } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
@@ -14,11 +14,13 @@ import {
   type CreateResult,
   type DeadTodo,
   type Finish,
+  type FinishResult,
   type GrowthRefusal,
   type GrowthResult,
   type Holder,
   type MessageResult,
   type NewTodo,
+  type NextClaim,
   type Refusal,
   type TodoRecord,
   type TodoResult,
@@ -34,6 +36,15 @@ function pushArgs(push: PushRegistration | undefined) {
   if (push === undefined) return { push: "", pushid: "", pushref: "", pushsecret: "" };
   const { config, ref, sealed } = push;
   return { push: JSON.stringify(config), pushid: config.id, pushref: ref, pushsecret: sealed };
+}
+
+/** Reads what a claim answers. */
+function claimOf(reply: Reply): ClaimResult {
+  const { verdict, rest } = verdictOf(reply);
+  if (verdict === "ok") return { kind: "claimed", todo: todoOf(rest[0]), prior: attemptsOf(rest[1]) };
+  if (verdict !== "empty") return { kind: verdict as Refusal };
+  const due = String(rest[0]);
+  return { kind: "empty", nextDueMs: due === "" ? undefined : Number(due) };
 }
 
 /** The transitions of todos, one script each; every one is atomic with its audit, events and indexes (SB-26). */
@@ -143,7 +154,7 @@ export class TodoStore {
     holder: Holder,
     input: { readonly queue: string; readonly id: string; readonly ttlMs: number; readonly claimant: string },
   ): Promise<ClaimResult> {
-    const { verdict, rest } = await this.#run("claim", agent, {
+    const reply = await runScript(this.#redis, "claim", agent, {
       worker: holder.id,
       queues: JSON.stringify(holder.queues),
       queue: input.queue,
@@ -154,10 +165,7 @@ export class TodoStore {
       actor: holder.name,
       keep: this.#keepAttempts,
     });
-    if (verdict === "ok") return { kind: "claimed", todo: todoOf(rest[0]), prior: attemptsOf(rest[1]) };
-    if (verdict !== "empty") return { kind: verdict as Refusal };
-    const due = String(rest[0]);
-    return { kind: "empty", nextDueMs: due === "" ? undefined : Number(due) };
+    return claimOf(reply);
   }
 
   async heartbeat(agent: string, id: string, holder: Holder, ttlMs: number): Promise<TodoResult> {
@@ -170,13 +178,21 @@ export class TodoStore {
     });
   }
 
-  async finish(agent: string, id: string, holder: Holder, finish: Finish): Promise<GrowthResult> {
+  /** Ends an attempt; with `next`, the holder claims in the same unit. Whatever comes of that, what ended has ended. */
+  async finish(
+    agent: string,
+    id: string,
+    holder: Holder,
+    finish: Finish,
+    next?: NextClaim,
+  ): Promise<FinishResult> {
     const { baseMs, capMs, jitter } = finish.backoff;
     const artifacts = finish.artifacts.flatMap((artifact) => [
       artifact.artifactId,
       Buffer.from(toBinary(ArtifactSchema, artifact)),
     ]);
-    return this.#todo(
+    const reply = await runScript(
+      this.#redis,
       "finish",
       agent,
       {
@@ -195,9 +211,18 @@ export class TodoStore {
         reason: finish.reason,
         // What ends an attempt without a result may use the reserve.
         cap: finish.verb === "complete" ? fillableBytes(this.taskBytes) : this.taskBytes,
+        nextqueue: next?.queue ?? "",
+        nextclaimant: next?.claimant ?? "",
+        nextfence: next?.fence ?? "",
+        nextttl: next?.ttlMs ?? 0,
+        keep: this.#keepAttempts,
       },
       artifacts,
     );
+    const { verdict, rest } = verdictOf(reply);
+    if (verdict !== "ok") return { kind: verdict as GrowthRefusal };
+    const [todo, claimed] = rest;
+    return { kind: "ok", todo: todoOf(todo), next: claimed === undefined ? undefined : claimOf(claimed) };
   }
 
   async interrupt(
@@ -348,16 +373,9 @@ export class TodoStore {
     return Number(reply);
   }
 
-  async #todo(
-    name: ScriptName,
-    agent: string,
-    args: ScriptArgs,
-    rest: readonly (string | Buffer)[] = [],
-  ): Promise<TodoResult> {
-    const reply = verdictOf(await runScript(this.#redis, name, agent, args, rest));
-    return reply.verdict === "ok"
-      ? { kind: "ok", todo: todoOf(reply.rest[0]) }
-      : { kind: reply.verdict as Refusal };
+  async #todo(name: ScriptName, agent: string, args: ScriptArgs): Promise<TodoResult> {
+    const { verdict, rest } = await this.#run(name, agent, args);
+    return verdict === "ok" ? { kind: "ok", todo: todoOf(rest[0]) } : { kind: verdict as Refusal };
   }
 
   async #run(name: ScriptName, agent: string, args: ScriptArgs) {

@@ -34,27 +34,27 @@ put(t, 'scopes', A.scopes)
 put(t, 'queue', A.queue)
 put(t, 'ctx', A.context)
 put(t, 'title', A.title)
-put(t, 'order', string.format('%.0f', now_us))
+put(t, 'order', now_us_text)
 put(t, 'req', A.request)
 put(t, 'attempt', 0)
 put(t, 'max', A.max)
-put(t, 'created', now)
-put(t, 'updated', now)
+put(t, 'created', now_text)
+put(t, 'updated', now_text)
 put(t, 'state', 'pending')
 put(t, 'msgkey', A.msgkey)
-put(t, 'flen', #field(42, A.message))
 for _, name in ipairs({ 'source', 'kind', 'assignee', 'idem', 'trace', 'tracestate' }) do
   if A[name] ~= '' then put(t, name, A[name]) end
 end
 
 redis.call('SET', A.msgkey, A.id .. '|' .. A.bodyhash)
 if A.idem ~= '' then redis.call('SET', A.idem, A.id) end
-add_history(t, A.message)
+local _, first_length = add_history(t, A.message)
+put(t, 'flen', first_length)
 -- Before the first event, so that it is pushed too (A2A-40).
 if A.push ~= '' then add_config(t, A.owner, A.pushid, A.pushref, A.push, A.pushsecret, 1) end
 set_status(t, TASK_STATE.pending, nil)
 audit(t, 'create', A.actor, nil)
-redis.call('ZADD', queue_key(t.queue, 'all'), now_us, t.id)
+redis.call('ZADD', queue_key(t.queue, 'all'), now_us_text, t.id)
 if A.reject ~= '' then
   step(t, 'reject', 'policy', A.reject)
 else

@@ -1,18 +1,16 @@
 -- The holder's ways to end an attempt: complete, fail, release, reject (T7 to T10).
 -- KEYS  1 agent prefix
 -- ARGV  the named ones, then pairs of artifact id and Artifact bytes, stored before a completion.
--- Answers {'ok', view}, {'notfound'}, {'conflict'} or {'full'}: the task would be larger than `cap` bytes.
--- @args verb id worker queues fence message summary truncated artifact actor permanent backoff reason cap
--- @include wire retry_metadata task todo
+--       With `nextqueue`, the holder claims from that queue in the same unit, once this attempt has ended.
+-- Answers {'ok', view, what a claim answers if one was asked for}, {'notfound'}, {'conflict'} or {'full'}: the task would
+-- be larger than `cap` bytes.
+-- @args verb id worker queues fence message summary truncated artifact actor permanent backoff reason cap nextqueue nextclaimant nextfence nextttl keep
+-- @include wire retry_metadata task todo claim
 
-local STATES = {
-  complete = { 'claimed' },
-  fail = { 'claimed' },
-  release = { 'claimed', 'input-required', 'auth-required' },
-  reject = { 'claimed' },
-}
+-- A question to the client need not be waited for by who gives the todo back.
+local states = A.verb == 'release' and { 'claimed', 'input-required', 'auth-required' } or { 'claimed' }
 local t = load(A.id)
-local fault = holder_fault(t, A.worker, A.queues, A.fence, STATES[A.verb])
+local fault = holder_fault(t, A.worker, A.queues, A.fence, states)
 if fault then return { fault } end
 local by = message_growth(t, A.message)
 if A.verb == 'complete' then
@@ -57,4 +55,11 @@ else
   step(t, 'reject', A.actor, A.message)
 end
 save(t)
-return { 'ok', todo_view(t) }
+local answer = { 'ok', todo_view(t) }
+if A.nextqueue == '' then return answer end
+-- What has ended is told, whatever becomes of the claim.
+local went, next_todo = pcall(claim_next, A.nextqueue, {
+  worker = A.worker, claimant = A.nextclaimant, actor = A.actor, fence = A.nextfence, ttl = A.nextttl, keep = A.keep,
+})
+answer[3] = went and next_todo or { 'empty', '' }
+return answer

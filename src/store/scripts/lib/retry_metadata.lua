@@ -1,8 +1,13 @@
 -- Task.metadata.baton: what a client may want to know of attempts (todo-delegation Q1). Written as Struct bytes.
 
-local function number_value(n) return string.char(17) .. struct.pack('<d', n) end
-local function string_value(text) return field(26, text) end
 local function entry(name, value) return field(10, field(10, name) .. field(18, value)) end
+
+local function text_entry(name, text) return entry(name, field(26, text)) end
+
+-- The same as entry() of a number, whose length is known.
+local function number_entry(name, n)
+  return char(10, #name + 13, 10, #name) .. name .. char(18, 9, 17) .. struct.pack('<d', n)
+end
 
 -- RFC 3339 text of milliseconds, UTC.
 local function iso(ms)
@@ -24,8 +29,8 @@ end
 local function retry_metadata(t)
   local attempt = tonumber(t.attempt) or 0
   if attempt == 0 then return nil end
-  local struct_bytes = entry('attempt', number_value(attempt)) .. entry('maxAttempts', number_value(tonumber(t.max)))
-  if t.nb and t.state == 'pending' then struct_bytes = struct_bytes .. entry('notBefore', string_value(iso(tonumber(t.nb)))) end
-  if t.lastfail then struct_bytes = struct_bytes .. entry('lastFailure', string_value(t.lastfail)) end
+  local struct_bytes = number_entry('attempt', attempt) .. number_entry('maxAttempts', tonumber(t.max))
+  if t.nb and t.state == 'pending' then struct_bytes = struct_bytes .. text_entry('notBefore', iso(tonumber(t.nb))) end
+  if t.lastfail then struct_bytes = struct_bytes .. text_entry('lastFailure', t.lastfail) end
   return entry('baton', field(42, struct_bytes))
 end

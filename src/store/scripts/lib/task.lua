@@ -4,8 +4,10 @@
 local P = KEYS[1]
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local now_us = clock[1] * 1000000 + clock[2]
-local LOG_LENGTH = 1000
+-- Commands get texts: Redis prints a number so that no digit of any is lost, which takes as long as many a command.
+local now_text = string.format('%d', now)
+local now_us_text = string.format('%s%06d', clock[1], clock[2])
+local LOG_LENGTH = '1000'
 local TERMINAL = { [3] = true, [4] = true, [5] = true, [7] = true }
 
 local function task_key(id) return P .. 'task:' .. id end
@@ -61,7 +63,7 @@ end
 -- its time too: a server that lost its newest writes in a failover counts those after them like the lost ones.
 local function save(t)
   put(t, 'v', (tonumber(t.v) or 0) + 1)
-  put(t, 'vt', string.format('%.0f', now_us))
+  put(t, 'vt', now_us_text)
   local set, del = {}, {}
   for name in pairs(t.touched) do
     if t[name] == nil then
@@ -80,47 +82,56 @@ end
 -- client, and must not read like a part that follows it.
 local function index_keys(scope, context, state)
   local base = P .. 'idx:' .. scope
-  return base, base .. ':s' .. state, base .. ':c:' .. context, base .. ':s' .. state .. ':c:' .. context
+  local by_state, context_part = base .. ':s' .. state, ':c:' .. context
+  return base, by_state, base .. context_part, by_state .. context_part
 end
 
 -- Every task of the agent, in the one set of its state: what operators search and count.
 local function state_key(state) return P .. 'idx:a:s' .. state end
 
+-- The listing of a scope that was opened last: the moment at which it is pinned, and until when it is open; 0 for none.
+local function pin_of(scope)
+  local pin = redis.call('HMGET', P .. 'idx:' .. scope .. ':pin', 'asof', 'until')
+  return { asof = tonumber(pin[1] or 0), open_until = tonumber(pin[2] or 0) }
+end
+
 -- While a listing is open, the place that a task leaves is kept, so that no page skips it (SB-35).
-local function remember_place(scope, t, at)
-  local pin = P .. 'idx:' .. scope .. ':pin'
-  local until_ms = tonumber(redis.call('HGET', pin, 'until') or 0)
-  if until_ms <= now then return end
+local function remember_place(scope, pin, t, at)
+  if pin.open_until <= now then return end
   local moved = P .. 'idx:' .. scope .. ':moved'
   local place = cjson.encode({ id = t.id, c = t.ctx, s = t.a2a, m = at })
   redis.call('ZADD', moved, t.at, place)
-  redis.call('PEXPIREAT', moved, until_ms)
+  redis.call('PEXPIREAT', moved, pin.open_until)
 end
 
 -- The time of the next status of t: never before the last one, never the moment an open listing was pinned at, and
 -- never a whole second, because JSON prints that without its fraction digits.
-local function status_time(t, scopes)
+local function status_time(t, pins)
   local at = math.max(now, tonumber(t.at or 0))
-  for _, scope in ipairs(scopes) do
-    local asof = tonumber(redis.call('HGET', P .. 'idx:' .. scope .. ':pin', 'asof') or 0)
-    if at <= asof then at = asof + 1 end
+  for _, pin in ipairs(pins) do
+    if at <= pin.asof then at = pin.asof + 1 end
   end
   if at % 1000 == 0 then at = at + 1 end
   return at
 end
 
-local function reindex(t, scopes, state, at)
-  local moves = t.a2a ~= nil and tonumber(t.a2a) ~= state
+local function reindex(t, scopes, pins, state, at)
+  local score = string.format('%d', at)
+  local moves = t.a2a ~= nil and t.a2a ~= state
   if moves then redis.call('ZREM', state_key(t.a2a), t.id) end
-  redis.call('ZADD', state_key(state), at, t.id)
-  for _, scope in ipairs(scopes) do
-    if t.at ~= nil then remember_place(scope, t, at) end
+  redis.call('ZADD', state_key(state), score, t.id)
+  for i, scope in ipairs(scopes) do
+    if t.at ~= nil then remember_place(scope, pins[i], t, at) end
     if moves then
       local _, by_state, _, by_both = index_keys(scope, t.ctx, t.a2a)
       redis.call('ZREM', by_state, t.id)
       redis.call('ZREM', by_both, t.id)
     end
-    for _, key in ipairs({ index_keys(scope, t.ctx, state) }) do redis.call('ZADD', key, at, t.id) end
+    local base, by_state, by_context, by_both = index_keys(scope, t.ctx, state)
+    redis.call('ZADD', base, score, t.id)
+    redis.call('ZADD', by_state, score, t.id)
+    redis.call('ZADD', by_context, score, t.id)
+    redis.call('ZADD', by_both, score, t.id)
   end
 end
 
@@ -144,12 +155,13 @@ local function size_of(t) return (tonumber(t.size) or 0) + (t.smsg and #t.smsg +
 
 local function grow(t, by) put(t, 'size', (tonumber(t.size) or 0) + by) end
 
--- Appends a Message to the history; answers its 1-based position.
+-- Appends a Message to the history; answers its 1-based position, and how many bytes it takes there.
 local function add_history(t, message)
-  redis.call('APPEND', history_key(t.id), field(42, message))
+  local framed = field(42, message)
+  redis.call('APPEND', history_key(t.id), framed)
   grow(t, #message + FRAME)
   put(t, 'messages', (tonumber(t.messages) or 0) + 1)
-  return t.messages
+  return t.messages, #framed
 end
 
 -- A Message that says which task and context it belongs to: of a field written twice, the last one counts.
@@ -198,7 +210,7 @@ local function to_outbox(t, seq, event)
   if not t.push and not t.push03 then return end
   local own = t.push and event or ''
   local whole = t.push03 and whole_task(t, own) or ''
-  redis.call('XADD', OUTBOX, '*', 't', t.id, 's', seq, 'm', now, 'c', t.push or '', 'd', t.push03 or '',
+  redis.call('XADD', OUTBOX, '*', 't', t.id, 's', seq, 'm', now_text, 'c', t.push or '', 'd', t.push03 or '',
     'e', own, 'w', whole, 'x', push_trace(t))
   redis.call('HINCRBY', OUTBOX_HELD, 'bytes', #own + #whole)
   redis.call('SPUBLISH', P .. 'outbox:bell', seq)
@@ -206,11 +218,11 @@ end
 
 -- Numbers an event, writes it to the log, publishes it and has it pushed. `event` is StreamResponse bytes.
 local function emit(t, event)
-  local seq = (tonumber(t.seq) or 0) + 1
-  put(t, 'seq', seq)
+  put(t, 'seq', (tonumber(t.seq) or 0) + 1)
+  local key, seq = task_key(t.id), t.seq
   to_outbox(t, seq, event)
-  redis.call('XADD', task_key(t.id) .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event, 'm', now)
-  redis.call('SPUBLISH', task_key(t.id), 'e' .. seq .. ':' .. event)
+  redis.call('XADD', key .. ':log', 'MAXLEN', '~', LOG_LENGTH, seq .. '-0', 'e', event, 'm', now_text)
+  redis.call('SPUBLISH', key, 'e' .. seq .. ':' .. event)
   return seq
 end
 
@@ -220,9 +232,10 @@ local function shown_time(t) return tonumber(t.ts or t.at) end
 -- Moves the task to an A2A state with a status message, and tells everybody. The message that it replaces becomes
 -- history (A2A-73). `metadata` (Struct bytes) and `ts` (milliseconds) are for tasks that mirror another system's.
 local function set_status(t, state, message, metadata, ts)
-  local scopes = decode_list(t.scopes)
-  local at = status_time(t, scopes)
-  reindex(t, scopes, state, at)
+  local scopes, pins = decode_list(t.scopes), {}
+  for i, scope in ipairs(scopes) do pins[i] = pin_of(scope) end
+  local at = status_time(t, pins)
+  reindex(t, scopes, pins, tostring(state), at)
   if t.smsg and not t.smsgkept then add_history(t, t.smsg) end
   drop(t, 'smsgkept')
   if message and message ~= '' then put(t, 'smsg', placed(t, message)) else drop(t, 'smsg') end
@@ -280,13 +293,13 @@ local function put_artifact(t, artifact_id, artifact, append, last_chunk)
   end
   if append then redis.call('APPEND', key, artifact) else redis.call('SET', key, artifact) end
   local event = field(10, t.id) .. field(18, t.ctx) .. field(26, artifact)
-  if append then event = event .. string.char(32, 1) end
-  if last_chunk then event = event .. string.char(40, 1) end
+  if append then event = event .. char(32, 1) end
+  if last_chunk then event = event .. char(40, 1) end
   return emit(t, field(34, event))
 end
 
 local function audit_of(id, seq, event, actor, from, to)
-  redis.call('XADD', P .. 'audit', 'MAXLEN', '~', 100000, '*', 'task', id, 'event', event, 'actor', actor,
+  redis.call('XADD', P .. 'audit', 'MAXLEN', '~', '100000', '*', 'task', id, 'event', event, 'actor', actor,
     'from', from, 'to', to, 'seq', seq)
 end
 
@@ -295,9 +308,11 @@ local function trail_key(id) return task_key(id) .. ':trail' end
 -- The same once more for the task, so that what happened to it is found without a search:
 -- "<ms> <seq> <event> <from> <to> <actor>", `-` for nothing.
 local function trail_of(id, seq, event, actor, from, to)
-  local function word(text) return text == '' and '-' or text end
-  local line = table.concat({ string.format('%.0f', now), seq, event, word(from), word(to), actor }, ' ')
-  if redis.call('RPUSH', trail_key(id), line) > LOG_LENGTH then redis.call('LPOP', trail_key(id)) end
+  if from == '' then from = '-' end
+  if to == '' then to = '-' end
+  local line = now_text .. ' ' .. seq .. ' ' .. event .. ' ' .. from .. ' ' .. to .. ' ' .. actor
+  local key = trail_key(id)
+  if redis.call('RPUSH', key, line) > tonumber(LOG_LENGTH) then redis.call('LPOP', key) end
 end
 
 local function audit(t, event, actor, from)

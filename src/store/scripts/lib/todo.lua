@@ -92,33 +92,40 @@ local function note_worker(queue, endpoint, name)
   local member = queue .. ' ' .. endpoint .. ' ' .. name
   local seen = redis.call('ZSCORE', WORKERS, member)
   if seen and tonumber(seen) > now - 5000 then return end
-  redis.call('ZADD', WORKERS, now, member)
+  redis.call('ZADD', WORKERS, now_text, member)
   redis.call('PEXPIRE', WORKERS, WORKER_MS)
   if seen then return end
   redis.call('ZREMRANGEBYSCORE', WORKERS, '-inf', now - WORKER_MS)
   redis.call('ZREMRANGEBYRANK', WORKERS, 0, -WORKERS_KEPT - 1)
 end
 
+-- Puts the todo where it stands by its new state.
+local function stand(t)
+  local part = STANDS[t.state]
+  if part == 'ready' then
+    enqueue(t)
+  elseif part == 'leased' then
+    redis.call('ZADD', queue_key(t.queue, part), t.lease, t.id)
+  elseif part then
+    redis.call('ZADD', queue_key(t.queue, part), now_text, t.id)
+  end
+  if part == 'waiting' then put(t, 'since', now_text) end
+end
+
 -- Takes a legal step of the table: state, queue, status event, audit. The caller closes attempts and saves.
 -- Answers false where the step is not legal.
 local function step(t, event, actor, message)
-  local to = (TRANSITIONS[event] or {})[t.state]
-  if not to then return false end
   local from = t.state
-  dequeue(t)
+  local to = TRANSITIONS[event .. ' ' .. from]
+  if not to then return false end
+  if to ~= from then dequeue(t) end
   put(t, 'state', to)
-  put(t, 'updated', now)
+  put(t, 'updated', now_text)
   local state = TASK_STATE[to]
   set_status(t, state, message)
-  if to == 'pending' then enqueue(t) end
-  if to == 'claimed' then redis.call('ZADD', queue_key(t.queue, 'leased'), t.lease, t.id) end
-  if to == 'input-required' or to == 'auth-required' then
-    put(t, 'since', now)
-    redis.call('ZADD', queue_key(t.queue, 'waiting'), now, t.id)
-  end
-  if to == 'failed' then redis.call('ZADD', queue_key(t.queue, 'dead'), now, t.id) end
+  if to ~= from then stand(t) end
   if TERMINAL[state] then
-    redis.call('ZADD', P .. 'terminal', now, t.id)
+    redis.call('ZADD', P .. 'terminal', now_text, t.id)
     release_dedup(t)
   elseif TERMINAL[TASK_STATE[from]] then
     redis.call('ZREM', P .. 'terminal', t.id)
@@ -151,13 +158,13 @@ end
 
 -- Moves due work of a queue to where a claim finds it: waiting retries whose time has come, and lapsed leases.
 local function settle_queue(queue, outcome, limit)
-  local due = redis.call('ZRANGEBYSCORE', queue_key(queue, 'delayed'), '-inf', now, 'LIMIT', 0, limit)
+  local due = redis.call('ZRANGEBYSCORE', queue_key(queue, 'delayed'), '-inf', now_text, 'LIMIT', '0', limit)
   for _, id in ipairs(due) do
     redis.call('ZREM', queue_key(queue, 'delayed'), id)
     local order = redis.call('HGET', task_key(id), 'order')
     if order then redis.call('ZADD', queue_key(queue, 'ready'), order, id) end
   end
-  local lapsed = redis.call('ZRANGEBYSCORE', queue_key(queue, 'leased'), '-inf', now, 'LIMIT', 0, limit)
+  local lapsed = redis.call('ZRANGEBYSCORE', queue_key(queue, 'leased'), '-inf', now_text, 'LIMIT', '0', limit)
   for _, id in ipairs(lapsed) do
     local t = load(id)
     if t and t.state == 'claimed' then
@@ -169,19 +176,12 @@ local function settle_queue(queue, outcome, limit)
   return #due + #lapsed
 end
 
--- What a worker is shown of a todo, as flat pairs; history stays out.
+-- What a worker is shown of a todo: TODO_FIELDS (store/todo-fields.ts) in their order, '' for none, then the first
+-- message. History stays out.
 local function todo_view(t)
   local out = {}
-  for _, name in ipairs({ 'id', 'queue', 'state', 'title', 'ctx', 'req', 'claimant', 'assignee', 'attempt', 'max',
-    'lease', 'nb', 'created', 'updated', 'seq', 'source', 'kind', 'messages', 'aseq', 'apruned', 'trace', 'tracestate' }) do
-    if t[name] ~= nil then
-      out[#out + 1] = name
-      out[#out + 1] = t[name]
-    end
-  end
-  local first = frame(redis.call('GETRANGE', history_key(t.id), 0, tonumber(t.flen) - 1), 1)
-  out[#out + 1] = 'first'
-  out[#out + 1] = first
+  for i, name in ipairs(TODO_FIELDS) do out[i] = t[name] or '' end
+  out[#out + 1] = frame(redis.call('GETRANGE', history_key(t.id), '0', tonumber(t.flen) - 1), 1)
   return out
 end
 

@@ -1,34 +1,35 @@
 -- Protobuf wire format, as far as the task log needs it: the scripts stamp times and states into events that must be
 -- atomic with the change they report, so they write these few messages themselves. Field numbers: lf.a2a.v1.
 
+local char = string.char
+
 local function varint(n)
-  if n < 128 then return string.char(n) end
-  local out = {}
+  local out = ''
   while n >= 128 do
-    out[#out + 1] = string.char(n % 128 + 128)
-    n = math.floor(n / 128)
+    local low = n % 128
+    out = out .. char(low + 128)
+    n = (n - low) / 128
   end
-  out[#out + 1] = string.char(n)
-  return table.concat(out)
+  return out .. char(n)
 end
 
 -- A length-delimited field; `tag` is field number * 8 + 2. Nil is an absent field.
 local function field(tag, bytes)
-  if bytes == nil or bytes == false then return '' end
-  return string.char(tag) .. varint(#bytes) .. bytes
+  if not bytes then return '' end
+  if #bytes < 128 then return char(tag, #bytes) .. bytes end
+  return char(tag) .. varint(#bytes) .. bytes
 end
 
 -- google.protobuf.Timestamp from milliseconds.
 local function timestamp(ms)
   local nanos = (ms % 1000) * 1000000
-  local out = string.char(8) .. varint(math.floor(ms / 1000))
-  if nanos > 0 then out = out .. string.char(16) .. varint(nanos) end
-  return out
+  local seconds = char(8) .. varint(math.floor(ms / 1000))
+  return nanos > 0 and seconds .. char(16) .. varint(nanos) or seconds
 end
 
 -- lf.a2a.v1.TaskStatus
 local function task_status(state, message, ms)
-  return string.char(8) .. varint(state) .. field(18, message) .. field(26, timestamp(ms))
+  return char(8, state) .. field(18, message) .. field(26, timestamp(ms))
 end
 
 -- Reads one length-delimited frame at `at`; answers the bytes and the position behind them.
