@@ -11,13 +11,22 @@ import {
 } from "../../../gen/baton/worker/v1/worker_pb.js";
 import { BatonError } from "../../domain/errors.ts";
 import type { QueueBells } from "../../store/queue-bell.ts";
-import type { Claimed, Refusal } from "../../store/todo-records.ts";
+import type { Claimed, ClaimResult, NextClaim, Refusal } from "../../store/todo-records.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Call } from "../call.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import { ClaimTurns } from "./claim-turns.ts";
 import { claimWithWait } from "./claim-wait.ts";
-import { cleanClaimant, holderOf, leaseMs, requireId, requireQueue, requireVerb, waitMs } from "./inputs.ts";
+import {
+  cleanClaimant,
+  fenceHash,
+  holderOf,
+  leaseMs,
+  requireId,
+  requireQueue,
+  requireVerb,
+  waitMs,
+} from "./inputs.ts";
 import { receivedTrace } from "./receive-span.ts";
 import { attemptView, todoView } from "./views.ts";
 
@@ -35,10 +44,20 @@ export function refused(kind: Refusal): BatonError {
     : new BatonError("Conflict", "the todo's state, holder or fence does not permit this now");
 }
 
+export interface FollowingClaim {
+  /** Undefined where nothing can be given out now. */
+  readonly next: NextClaim | undefined;
+  answer(result: ClaimResult | undefined): ClaimResponse;
+}
+
 /** The queue of a claim that the caller may make. */
-export function requireClaim(request: ClaimRequest, call: Call): string {
+function requireClaim(request: ClaimRequest, call: Call): string {
   requireVerb(call.caller, "claim_next");
   return requireQueue(call.caller, request.queue);
+}
+
+function newLeaseToken(request: { readonly requireFence: boolean }): string {
+  return request.requireFence ? randomBytes(16).toString("base64url") : "";
 }
 
 export function createClaims(options: ClaimOptions) {
@@ -57,7 +76,7 @@ export function createClaims(options: ClaimOptions) {
 
   async function claimNext(request: ClaimRequest, call: Call, wait: number): Promise<ClaimResponse> {
     const queue = requireClaim(request, call);
-    const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
+    const leaseToken = newLeaseToken(request);
     // A claim that waits is let go like a stream: it must hold up neither a shutdown nor outlive its credential.
     const open = wait > 0 ? options.streams.open(call) : undefined;
     const result = await claimWithWait({
@@ -80,16 +99,28 @@ export function createClaims(options: ClaimOptions) {
     return create(ClaimResponseSchema, claimAnswer(call, result, leaseToken));
   }
 
-  /** The next todo of a worker that has just completed one. Whatever happens here, the completion stands. */
-  async function after(request: ClaimRequest, call: Call): Promise<ClaimResponse> {
+  /** What a completion is to claim in the same unit, and how its result is told. It does not wait for work. */
+  function following(request: ClaimRequest, call: Call): FollowingClaim {
+    const queue = requireClaim(request, call);
+    const leaseToken = newLeaseToken(request);
+    const next = {
+      queue,
+      claimant: cleanClaimant(request.claimant),
+      fence: fenceHash(leaseToken),
+      ttlMs: leaseMs(request.leaseTtl, call.caller, options.defaultLeaseMs),
+    };
     // A todo for a client that went away would lie there until its lease runs out (SB-72).
-    if (options.streams.draining || call.signal.aborted) return create(ClaimResponseSchema, {});
-    return claimNext(request, call, 0).catch(() => create(ClaimResponseSchema, {}));
+    const useless = options.streams.draining || call.signal.aborted;
+    return {
+      next: useless ? undefined : next,
+      answer: (result) =>
+        create(ClaimResponseSchema, result?.kind === "claimed" ? claimAnswer(call, result, leaseToken) : {}),
+    };
   }
 
   async function claimById(request: ClaimByIdRequest, call: Call): Promise<ClaimByIdResponse> {
     requireVerb(call.caller, "claim");
-    const leaseToken = request.requireFence ? randomBytes(16).toString("base64url") : "";
+    const leaseToken = newLeaseToken(request);
     const result = await todos.claim(call.agent, holderOf(call.caller, leaseToken), {
       queue: "",
       id: requireId(request.id),
@@ -104,6 +135,6 @@ export function createClaims(options: ClaimOptions) {
   return {
     claim: (request: ClaimRequest, call: Call) => claimNext(request, call, waitMs(request.wait)),
     claimById,
-    after,
+    following,
   };
 }

@@ -89,7 +89,7 @@ export function holderOf(caller: Caller, leaseToken: string): Holder {
   return { id: caller.id, name: caller.name, queues: caller.queues, fence: fenceHash(leaseToken) };
 }
 
-function fenceHash(leaseToken: string): string {
+export function fenceHash(leaseToken: string): string {
   return leaseToken === "" ? "" : createHash("sha256").update(leaseToken).digest("hex");
 }
 

@@ -21,11 +21,18 @@ import { type BatonError, invalidParams } from "../../domain/errors.ts";
 import { taskTooLarge } from "../../domain/task-size.ts";
 import type { QueueBells } from "../../store/queue-bell.ts";
 import type { TaskFeed } from "../../store/task-feed.ts";
-import type { Finish, GrowthRefusal, GrowthResult, TodoResult } from "../../store/todo-records.ts";
+import type {
+  ClaimResult,
+  Finish,
+  GrowthRefusal,
+  GrowthResult,
+  NextClaim,
+  TodoResult,
+} from "../../store/todo-records.ts";
 import type { TodoStore } from "../../store/todos.ts";
 import type { Call, Handlers } from "../call.ts";
 import type { OpenStreams } from "../open-streams.ts";
-import { createClaims, refused, requireClaim } from "./claims.ts";
+import { createClaims, refused } from "./claims.ts";
 import {
   agentMessage,
   artifactReference,
@@ -80,13 +87,14 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       message?: Message | undefined;
       artifact?: string;
     },
-    extra: { artifacts?: readonly Artifact[]; permanent?: boolean } = {},
-  ): Promise<Todo> {
+    extra: { artifacts?: readonly Artifact[]; permanent?: boolean; next?: NextClaim | undefined } = {},
+  ): Promise<{ readonly todo: Todo; readonly next: ClaimResult | undefined }> {
     requireVerb(call.caller, verb);
     const id = requireId(request.id);
     const message = agentMessage(request.message, { id }, { required: false });
     const summary = cutSummary(request.summary);
-    const result = await todos.finish(call.agent, id, holderOf(call.caller, request.leaseToken), {
+    const holder = holderOf(call.caller, request.leaseToken);
+    const ending: Finish = {
       verb,
       message,
       artifacts: extra.artifacts ?? [],
@@ -96,9 +104,11 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
       permanent: extra.permanent ?? false,
       backoff: options.retry,
       reason: firstText(message) || (verb === "fail" ? "the worker reported a failure" : ""),
-    });
+    };
+    const result = await todos.finish(call.agent, id, holder, ending, extra.next);
     const field = (extra.artifacts ?? []).length > 0 ? "artifacts" : "message";
-    return grownTodoOf(call, result, field);
+    if (result.kind !== "ok") throw growthRefused(result.kind, field, todos.taskBytes);
+    return { todo: todoView(call.agent, result.todo), next: result.next };
   }
 
   async function interrupt(
@@ -129,26 +139,30 @@ export function createWorkerService(options: WorkerServiceOptions): Handlers<typ
 
     async complete(request, call) {
       const { claimNext: wanted } = request;
-      if (wanted !== undefined) requireClaim(wanted, call);
+      const following = wanted === undefined ? undefined : claims.following(wanted, call);
       const artifacts = request.artifacts.map((artifact, index) =>
         checkedArtifact(artifact, `artifacts[${index}]`),
       );
-      const todo = await finish(call, "complete", request, { artifacts });
-      const next = wanted === undefined ? {} : { next: await claims.after(wanted, call) };
-      return create(CompleteResponseSchema, { todo, ...next });
+      const { todo, next } = await finish(call, "complete", request, { artifacts, next: following?.next });
+      return create(CompleteResponseSchema, {
+        todo,
+        ...(following === undefined ? {} : { next: following.answer(next) }),
+      });
     },
 
     async fail(request, call) {
-      const todo = await finish(call, "fail", request, { permanent: request.permanent });
+      const { todo } = await finish(call, "fail", request, { permanent: request.permanent });
       return create(FailResponseSchema, { todo, deadLetter: todo.state === TodoState.FAILED });
     },
 
     async release(request, call) {
-      return create(ReleaseResponseSchema, { todo: await finish(call, "release", request) });
+      const { todo } = await finish(call, "release", request);
+      return create(ReleaseResponseSchema, { todo });
     },
 
     async reject(request, call) {
-      return create(RejectResponseSchema, { todo: await finish(call, "reject", request) });
+      const { todo } = await finish(call, "reject", request);
+      return create(RejectResponseSchema, { todo });
     },
 
     async requireInput(request, call) {
