@@ -87,4 +87,70 @@ describe("a server that is killed", () => {
       await servers.stop();
     }
   }, 90_000);
+
+  it("SB-24 SB-26 amid completions that claim the next: none is undone, no todo is lost or held by two", async () => {
+    const servers = new Servers();
+    const [port = 0] = await freePorts(1);
+    const server = await servers.start(port, ["--appendonly", "yes", "--appendfsync", "everysec"]);
+    const target = { kind: "single", url: `redis://127.0.0.1:${port}` } as const;
+    const connections = await Promise.all([1, 2].map(() => connectRedis({ target, onError: () => {} })));
+    const rigs = connections.map((redis) => new Rig(redis, 50, "crash"));
+    const [rig] = rigs;
+    if (rig === undefined) throw new Error("no connection");
+    const ids = await Promise.all(Array.from({ length: 400 }, () => rig.todo()));
+    const completed = new Set<string>();
+    const given = new Map<string, string>();
+    let stopped = false;
+    const work = Array.from({ length: 8 }, async (_, i) => {
+      const side = rigs[i % 2] ?? rig;
+      const me = holder(`w${i}`);
+      const next = { queue: "default", claimant: me.name, fence: "", ttlMs: 600_000 };
+      const take = (id: string) => {
+        expect(given.get(id), `${id} was given out before`).toBeUndefined();
+        given.set(id, me.name);
+        return id;
+      };
+      let id: string | undefined;
+      while (!stopped) {
+        try {
+          if (id === undefined) {
+            const claimed = await side.claim(me);
+            id = claimed.kind === "claimed" ? take(claimed.todo.id) : undefined;
+          }
+          if (id === undefined) break;
+          const ending: string = id;
+          // Where no answer comes, what came of it is seen afterwards.
+          id = undefined;
+          const ended = await side.finish(me, ending, "complete", {}, next);
+          expect(ended.kind).toBe("ok");
+          completed.add(ending);
+          if (ended.kind === "ok" && ended.next?.kind === "claimed") id = take(ended.next.todo.id);
+        } catch (error) {
+          if (error instanceof Error && error.name === "AssertionError") throw error;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    });
+    try {
+      for (let kills = 0; kills < 4; kills += 1) {
+        const before = completed.size;
+        while (completed.size < before + 40) await new Promise((resolve) => setTimeout(resolve, 2));
+        await server.kill();
+        await server.restart();
+      }
+      stopped = true;
+      await Promise.all(work);
+      for (const id of ids) {
+        await checkWhole(rig, id);
+        const { todo, attempts } = await rig.read(id);
+        if (completed.has(id)) expect(todo.state, id).toBe("done");
+        if (todo.state === "pending") expect(given.has(id), id).toBe(false);
+        expect(attempts.length, id).toBe(todo.state === "pending" ? 0 : 1);
+      }
+    } finally {
+      stopped = true;
+      await Promise.all(connections.map((redis) => redis.close()));
+      await servers.stop();
+    }
+  }, 90_000);
 });

@@ -10,6 +10,7 @@ import type {
   Finish,
   Holder,
   NewTodo,
+  NextClaim,
   TodoRecord,
 } from "../../src/store/todo-records.ts";
 import { TodoStore } from "../../src/store/todos.ts";
@@ -105,8 +106,8 @@ export class Rig {
     return result.todo;
   }
 
-  finish(who: Holder, id: string, verb: Finish["verb"], extra: Partial<Finish> = {}) {
-    return this.todos.finish(this.agent, id, who, {
+  finish(who: Holder, id: string, verb: Finish["verb"], extra: Partial<Finish> = {}, next?: NextClaim) {
+    const finish: Finish = {
       verb,
       message: undefined,
       artifacts: [],
@@ -117,7 +118,8 @@ export class Rig {
       backoff: BACKOFF,
       reason: "",
       ...extra,
-    });
+    };
+    return this.todos.finish(this.agent, id, who, finish, next);
   }
 
   interrupt(who: Holder, id: string, event: "require_input" | "require_auth" = "require_input") {
