@@ -4,7 +4,8 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { encode } from "../../domain/encoded.ts";
 import { BatonError } from "../../domain/errors.ts";
 
-const HEAD_BYTES = 5;
+/** Of a frame: flags and length. */
+export const HEAD_BYTES = 5;
 const COMPRESSED = 1;
 const gunzipAsync = promisify(gunzip);
 

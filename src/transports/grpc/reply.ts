@@ -10,12 +10,24 @@ import { encodeMessage } from "./message-text.ts";
 const CONTENT_TYPE = "application/grpc+proto";
 const ACCEPT_ENCODING = "identity,gzip,br";
 
-/** Answers one call on its HTTP/2 stream. `base`: headers of every answer, such as the security headers. */
+const OK: OutgoingHttpHeaders = { "grpc-status": "0" };
+
+/** The headers of every answer, from those that the gateway has besides. */
+export function answerHeaders(base: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  return {
+    ":status": 200,
+    ...base,
+    "content-type": CONTENT_TYPE,
+    "grpc-accept-encoding": ACCEPT_ENCODING,
+  };
+}
+
+/** Answers one call on its HTTP/2 stream. `base`: what {@link answerHeaders} made. */
 export class GrpcReply {
   readonly #stream: ServerHttp2Stream;
   readonly #base: OutgoingHttpHeaders;
   readonly #stallMs: number;
-  #trailers: OutgoingHttpHeaders = {};
+  #trailers = OK;
   #ended = false;
 
   /** `stallMs`: how long the client may take nothing of the answer before it is cut. */
@@ -26,9 +38,9 @@ export class GrpcReply {
   }
 
   /** One message and OK, in as few frames as HTTP/2 allows. */
-  unary(headers: ResponseHeaders, frame: Buffer, trailers: OutgoingHttpHeaders = {}): void {
+  unary(headers: ResponseHeaders, frame: Buffer, trailers?: OutgoingHttpHeaders): void {
     if (!this.#begin(headers)) return;
-    this.#trailers = { ...trailers, "grpc-status": "0" };
+    this.#trailers = trailers === undefined ? OK : { ...trailers, ...OK };
     this.#ended = true;
     this.#stream.end(frame);
   }
@@ -38,19 +50,28 @@ export class GrpcReply {
     this.#begin(headers);
   }
 
-  /** Writes a message; resolves when the client is ready for more, or is cut because it never was (SB-49). */
-  async write(frame: Buffer): Promise<void> {
-    let from = 0;
-    for (; frame.length - from > SLICE_BYTES; from += SLICE_BYTES) {
-      await this.#write(frame.subarray(from, from + SLICE_BYTES));
-    }
-    await this.#write(from === 0 ? frame : frame.subarray(from));
+  /**
+   * Writes a message. Undefined when the client is ready for more, else a promise that resolves when it is, or is cut
+   * because it never was (SB-49).
+   */
+  write(frame: Buffer): Promise<void> | undefined {
+    if (frame.length > SLICE_BYTES) return this.#writeSlices(frame);
+    return this.#write(frame) ? undefined : this.#drained();
   }
 
-  async #write(slice: Buffer): Promise<void> {
+  async #writeSlices(frame: Buffer): Promise<void> {
+    for (let from = 0; from < frame.length; from += SLICE_BYTES) {
+      if (!this.#write(frame.subarray(from, from + SLICE_BYTES))) await this.#drained();
+    }
+  }
+
+  #write(slice: Buffer): boolean {
+    return this.#stream.destroyed || this.#stream.write(slice);
+  }
+
+  #drained(): Promise<void> {
     const stream = this.#stream;
-    if (stream.destroyed || stream.write(slice)) return;
-    await new Promise<void>((resolve) => {
+    return new Promise((resolve) => {
       const timer = setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), this.#stallMs);
       const done = () => {
         clearTimeout(timer);
@@ -64,8 +85,8 @@ export class GrpcReply {
   }
 
   /** Ends a stream with OK. */
-  finish(trailers: OutgoingHttpHeaders = {}): void {
-    this.#end({ ...trailers, "grpc-status": "0" });
+  finish(trailers?: OutgoingHttpHeaders): void {
+    this.#end({ ...trailers, ...OK });
   }
 
   /** Ends the call with an error: in the trailers, which are the headers where nothing was sent before. */
@@ -82,12 +103,7 @@ export class GrpcReply {
   #begin(headers: ResponseHeaders): boolean {
     const stream = this.#stream;
     if (stream.destroyed || stream.headersSent) return false;
-    const answer: OutgoingHttpHeaders = {
-      ":status": 200,
-      ...this.#base,
-      "content-type": CONTENT_TYPE,
-      "grpc-accept-encoding": ACCEPT_ENCODING,
-    };
+    const answer = { ...this.#base };
     for (const [name, value] of headers) answer[name] = value;
     stream.on("wantTrailers", () => stream.sendTrailers(this.#trailers));
     stream.respond(answer, { waitForTrailers: true });
@@ -99,8 +115,7 @@ export class GrpcReply {
     if (this.#ended || stream.destroyed) return;
     this.#ended = true;
     if (!stream.headersSent) {
-      const answer = { ":status": 200, ...this.#base, "content-type": CONTENT_TYPE, ...trailers };
-      stream.respond({ ...answer, "grpc-accept-encoding": ACCEPT_ENCODING }, { endStream: true });
+      stream.respond({ ...this.#base, ...trailers }, { endStream: true });
       // What the client still sends is of no use; NO_ERROR says that the answer stands.
       if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
       return;
