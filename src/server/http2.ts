@@ -122,7 +122,8 @@ export function createHttp2(
     state.streams += 1;
     state.early += early;
     state.pingsKill ||= String(userAgent).includes("grpc-node-js/");
-    stream.once("close", () => {
+    // Closed once; `once` would take itself away from each stream, which costs as much again.
+    stream.on("close", () => {
       state.streams -= 1;
       state.early -= early;
       if (draining && state.early === 0) retire(session, state);

@@ -104,6 +104,7 @@ class GrpcCall implements RequestMeta {
   #abort: AbortController | undefined;
   #cut: BatonError | undefined;
   #over = false;
+  #writing = false;
   /** Of a streaming call that has begun. */
   #items: AsyncIterator<StreamItem<Message>> | undefined;
   #trailers: (() => Readonly<Record<string, string>>) | undefined;
@@ -188,8 +189,11 @@ class GrpcCall implements RequestMeta {
       const next = await items.next();
       if (this.#over || next.done === true) return;
       const written = this.#reply.write(writeFrame(method.output, next.value.message, true));
-      if (written !== undefined) await written;
-      if (this.#over) return;
+      if (written === undefined) continue;
+      this.#writing = true;
+      await written;
+      this.#writing = false;
+      if (this.#cut !== undefined) throw this.#cut;
     }
   }
 
@@ -206,12 +210,12 @@ class GrpcCall implements RequestMeta {
     }
   }
 
-  /** Ends the call at once, whatever it waits for. */
+  /** Ends the call at once, whatever it waits for; but a message that is being written goes out whole. */
   #stop(reason: BatonError): void {
-    if (this.#over) return;
+    if (this.#over || this.#cut !== undefined) return;
     this.#cut = reason;
     this.#abort?.abort(reason);
-    this.#fail(reason);
+    if (!this.#writing) this.#fail(reason);
   }
 
   #fail(error: BatonError): void {
