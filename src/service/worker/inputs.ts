@@ -1,13 +1,6 @@
-import { createHash, randomUUID } from "node:crypto";
-import { clone } from "@bufbuild/protobuf";
+import { hash, randomUUID } from "node:crypto";
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
-import {
-  type Artifact,
-  ArtifactSchema,
-  type Message,
-  MessageSchema,
-  Role,
-} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Artifact, type Message, Role } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller, Verb } from "../../domain/caller.ts";
 import { BatonError, type FieldViolation, invalidParams } from "../../domain/errors.ts";
 import type { Holder } from "../../store/todo-records.ts";
@@ -64,8 +57,8 @@ export function cutSummary(summary: string): { readonly text: string; readonly c
 }
 
 function cutBytes(text: string, limit: number): { readonly text: string; readonly cut: boolean } {
+  if (Buffer.byteLength(text) <= limit) return { text, cut: false };
   const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return { text, cut: false };
   let end = limit;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return { text: bytes.toString("utf8", 0, end), cut: true };
@@ -90,7 +83,7 @@ export function holderOf(caller: Caller, leaseToken: string): Holder {
 }
 
 export function fenceHash(leaseToken: string): string {
-  return leaseToken === "" ? "" : createHash("sha256").update(leaseToken).digest("hex");
+  return leaseToken === "" ? "" : hash("sha256", leaseToken, "hex");
 }
 
 /** A worker's message as the agent's own: ids are filled in, the role is the agent's. */
@@ -114,12 +107,14 @@ export function agentMessage(
   if (message.role === Role.USER)
     violations.push({ field: "message.role", description: "must be ROLE_AGENT or unset" });
   if (violations.length > 0) throw invalidParams(...violations);
-  const filled = clone(MessageSchema, message);
-  filled.role = Role.AGENT;
-  filled.messageId = filled.messageId || randomUUID();
-  filled.taskId = todo.id;
-  if (todo.contextId !== undefined) filled.contextId = todo.contextId;
-  return filled;
+  const { messageId, contextId } = message;
+  return {
+    ...message,
+    role: Role.AGENT,
+    messageId: messageId || randomUUID(),
+    taskId: todo.id,
+    contextId: todo.contextId ?? contextId,
+  };
 }
 
 /** An artifact with an id and at least one part (A2A-94). */
@@ -137,9 +132,7 @@ export function checkedArtifact(artifact: Artifact | undefined, field: string): 
     violations.push({ field: `${field}.artifactId`, description: "must not be blank" });
   }
   if (violations.length > 0) throw invalidParams(...violations);
-  const filled = clone(ArtifactSchema, artifact);
-  filled.artifactId = filled.artifactId || randomUUID();
-  return filled;
+  return { ...artifact, artifactId: artifact.artifactId || randomUUID() };
 }
 
 /** The first text of a message, for the record of a failure. */

@@ -56,7 +56,7 @@ export function isTerminalTodo(todo: Todo): boolean {
 
 /** A todo as a worker sees it. */
 export function todoView(agent: string, record: TodoRecord): Todo {
-  const request = fromBinary(SendMessageRequestSchema, record.request);
+  const { metadata, configuration } = fromBinary(SendMessageRequestSchema, record.request);
   return create(TodoSchema, {
     id: record.id,
     agent,
@@ -65,8 +65,8 @@ export function todoView(agent: string, record: TodoRecord): Todo {
     title: record.title,
     contextId: record.contextId,
     message: fromBinary(MessageSchema, record.firstMessage),
-    ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-    acceptedOutputModes: request.configuration?.acceptedOutputModes ?? [],
+    ...(metadata === undefined ? {} : { metadata }),
+    acceptedOutputModes: configuration?.acceptedOutputModes ?? [],
     claimant: record.claimant,
     assignee: record.assignee,
     attempt: record.attempt,

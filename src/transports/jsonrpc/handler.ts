@@ -79,6 +79,9 @@ interface Exchange {
   readonly request: CallRequest;
   readonly response: CallResponse;
   readonly meta: OpenHttpMeta;
+  /** Of the frame; {@link NULL_ID} until that is read. */
+  id: string;
+  binding?: JsonRpcBinding | undefined;
 }
 
 class JsonRpcServer {
@@ -94,7 +97,7 @@ class JsonRpcServer {
   async serve(request: CallRequest, response: CallResponse, target: Target): Promise<void> {
     const base = { transport: "jsonrpc", form: "1.0", target } as const;
     const meta = requestMeta(request, response, base);
-    const exchange: Exchange = { request, response, meta };
+    const exchange: Exchange = { request, response, meta, id: NULL_ID };
     try {
       if (request.method === "OPTIONS") {
         respond(request, response, { status: 204, headers: [allowHeader(METHODS)] });
@@ -106,26 +109,30 @@ class JsonRpcServer {
       const caller = await this.#options.dispatcher.authenticate(meta);
       requireJson(meta.header("content-type"), meta.header("content-encoding"));
       const text = await readBody(request, this.#options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
-      await this.#answer(exchange, text, caller);
+      const { frame, binding } = this.#read(exchange, text, caller);
+      await this.#call(exchange, frame, binding, caller);
     } catch (thrown) {
-      this.#refuse(exchange, NULL_ID, thrown);
+      this.#refuse(exchange, thrown);
     }
   }
 
-  async #answer(exchange: Exchange, text: string, caller: Caller): Promise<void> {
+  /** Reads the frame and notes on the exchange what a refusal of it would need. */
+  #read(
+    exchange: Exchange,
+    text: string,
+    caller: Caller,
+  ): { readonly frame: Frame; readonly binding: JsonRpcBinding } {
     const frame = readFrame(text);
     const binding = frame.method === undefined ? undefined : this.#bindings.get(frame.method);
-    try {
-      if (frame.method !== undefined) {
-        exchange.meta.form = binding?.form ?? formOf(frame.method);
-        this.#options.dispatcher.checkVersion(exchange.meta, caller);
-      }
-      if ("error" in frame) throw frame.error;
-      if (binding === undefined) throw new BatonError("MethodNotFound", "there is no such method");
-      await this.#call(exchange, frame, binding, caller);
-    } catch (thrown) {
-      this.#refuse(exchange, frame.id, thrown, binding);
+    exchange.id = frame.id;
+    exchange.binding = binding;
+    if (frame.method !== undefined) {
+      exchange.meta.form = binding?.form ?? formOf(frame.method);
+      this.#options.dispatcher.checkVersion(exchange.meta, caller);
     }
+    if ("error" in frame) throw frame.error;
+    if (binding === undefined) throw new BatonError("MethodNotFound", "there is no such method");
+    return { frame, binding };
   }
 
   async #call(exchange: Exchange, frame: Frame, binding: JsonRpcBinding, caller: Caller): Promise<void> {
@@ -167,12 +174,7 @@ class JsonRpcServer {
     );
   }
 
-  #refuse(
-    { request, response, meta }: Exchange,
-    id: string,
-    thrown: unknown,
-    binding?: JsonRpcBinding,
-  ): void {
+  #refuse({ request, response, meta, id, binding }: Exchange, thrown: unknown): void {
     const error = publicError(thrown);
     this.#options.onError?.(error, meta);
     const body = errorEnvelope(id, binding === undefined ? errorObject(error) : binding.printError(error));
