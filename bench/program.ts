@@ -10,7 +10,10 @@ import type { Used } from "./rows/use.ts";
 
 type Command = (argument: never) => unknown;
 
-/** Bytes of this process, after its garbage was collected where `collect` asks for that. */
+/** What is given back before the memory is looked at: nothing, garbage, or also the pages that V8 keeps for more of it. */
+export type Collection = "nothing" | "garbage" | "all";
+
+/** Bytes of this process. */
 export interface Memory {
   readonly rss: number;
   readonly live: number;
@@ -23,10 +26,11 @@ const COMMON: Record<string, Command> = {
     const { user, system } = process.cpuUsage();
     return { cpu: (user + system) / 1e6, busy: performance.eventLoopUtilization().active / 1000 };
   },
-  memory: (collect: boolean): Memory => {
-    if (collect) {
+  memory: (collect: Collection): Memory => {
+    if (collect !== "nothing") {
       setFlagsFromString("--expose-gc");
-      (runInNewContext("gc") as () => void)();
+      const gc = runInNewContext("gc") as (options: object) => void;
+      gc({ type: "major", flavor: collect === "all" ? "last-resort" : "regular" });
     }
     const { rss, heapUsed, external } = process.memoryUsage();
     return { rss, live: heapUsed + external };

@@ -1,7 +1,7 @@
 /** One task that thousands watch, against a bare `node:http` server that writes one buffer to as many responses. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Program } from "../processes.ts";
-import type { Memory } from "../program.ts";
+import type { Collection, Memory } from "../program.ts";
 import { startBenchRedis } from "../redis.ts";
 import { sendTask } from "../send.ts";
 import { type Bench, bound, compare, type Result, type Row, type Series } from "./row.ts";
@@ -9,7 +9,7 @@ import { type Use, withUse } from "./use.ts";
 
 const STREAMS = [1000, 10_000];
 const MOST_KIB = 24;
-/** The server has grown to its working size before its memory is looked at. */
+/** The server has compiled its code and filled its pools before its memory is looked at. */
 const WARM_STREAMS = 100;
 
 interface Side {
@@ -38,10 +38,10 @@ async function startRaw(): Promise<Side> {
 /** Opens the streams of one side; answers the memory that the server had before. */
 async function open({ server, load, subject }: Side, count: number, seconds: number): Promise<number> {
   await load.call("open", { ...subject, count: Math.min(WARM_STREAMS, count) });
-  await load.call("run", seconds / 2);
+  await load.call("run", seconds);
   await load.call("close");
   await sleep(300);
-  const { rss } = await server.call<Memory>("memory", true);
+  const { rss } = await server.call<Memory>("memory", "all");
   await load.call("open", { ...subject, count });
   return rss;
 }
@@ -54,12 +54,12 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
     const before: number[] = [];
     const ran = sides.map((): Series & { values: number[]; uses: Use[] } => ({ values: [], uses: [] }));
     const peaks = [0, 0];
-    const kibOf = async (index: number, collect: boolean) => {
+    const kibOf = async (index: number, collect: Collection) => {
       const rss = (await sides[index]?.server.call<Memory>("memory", collect))?.rss ?? 0;
       return (rss - (before[index] ?? 0)) / count / 1024;
     };
     const look = async (index: number) => {
-      peaks[index] = Math.max(peaks[index] ?? 0, await kibOf(index, false));
+      peaks[index] = Math.max(peaks[index] ?? 0, await kibOf(index, "nothing"));
     };
     for (const [index, side] of sides.entries()) {
       before.push(await open(side, count, Math.min(1, seconds)));
@@ -80,7 +80,7 @@ async function measure(bench: Bench, count: number): Promise<Result[]> {
       }
     }
     // What streams hold, before and after without what nobody holds any more. They are still open.
-    const held = [await kibOf(0, true), await kibOf(1, true)];
+    const held = [await kibOf(0, "all"), await kibOf(1, "all")];
     const [ours, theirs] = ran;
     if (ours === undefined || theirs === undefined) throw new Error("a side is missing");
     const streams = `${count.toLocaleString("en")} streams`;

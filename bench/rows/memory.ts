@@ -55,7 +55,7 @@ async function sample(server: Program, minutes: number): Promise<Sample[]> {
   for (let i = 0; i < SAMPLES; i += 1) {
     await sleep(Math.max(0, started + ((i + 1) * minutes * 60_000) / SAMPLES - performance.now()));
     const minute = (performance.now() - started) / 60_000;
-    samples.push({ minute, ...(await server.call<Memory>("memory", true)) });
+    samples.push({ minute, ...(await server.call<Memory>("memory", "garbage")) });
   }
   return samples.slice(Math.floor(SAMPLES * WARM_SHARE));
 }
