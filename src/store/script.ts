@@ -1,23 +1,8 @@
 import { activeSpan, inChildSpan } from "../telemetry/tracing/active.ts";
 import type { SpanOptions } from "../telemetry/tracing/span.ts";
-import type { RedisConnection, Reply } from "./connection.ts";
+import type { RedisConnection, Reply, RunOptions } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import { loadScripts, type Script } from "./load-scripts.ts";
-
-interface Runnable extends Script {
-  readonly span: SpanOptions;
-}
-
-const scripts: ReadonlyMap<string, Runnable> = new Map(
-  loadScripts().map((script) => {
-    const attributes = {
-      "db.system.name": "redis",
-      "db.operation.name": "EVALSHA",
-      "db.stored_procedure.name": script.name,
-    };
-    return [script.name, { ...script, span: { kind: "client", attributes } }];
-  }),
-);
 
 export type ScriptName =
   | "create"
@@ -94,6 +79,23 @@ const DURABLE: ReadonlySet<string> = new Set([
   "admin_audit",
 ]);
 
+interface Runnable extends Script {
+  readonly span: SpanOptions;
+  readonly options: RunOptions;
+}
+
+const scripts: ReadonlyMap<string, Runnable> = new Map(
+  loadScripts().map((script) => {
+    const attributes = {
+      "db.system.name": "redis",
+      "db.operation.name": "EVALSHA",
+      "db.stored_procedure.name": script.name,
+    };
+    const options = { durable: DURABLE.has(script.name) };
+    return [script.name, { ...script, span: { kind: "client", attributes }, options }];
+  }),
+);
+
 /** Scripts on keys that belong to no agent. */
 export type KeyedScriptName =
   | "bucket"
@@ -115,7 +117,7 @@ export type ScriptArgs = Readonly<Record<string, string | number | boolean | Uin
  * Runs one of the commit scripts for an agent. `args` must hold exactly the arguments that the script declares;
  * `rest` follows them. One round trip, once the server knows the script.
  */
-export async function runScript(
+export function runScript(
   redis: RedisConnection,
   name: ScriptName,
   agent: string,
@@ -126,7 +128,7 @@ export async function runScript(
 }
 
 /** Runs a script on one key; otherwise as {@link runScript}. */
-export async function runKeyedScript(
+export function runKeyedScript(
   redis: RedisConnection,
   name: KeyedScriptName,
   key: string,
@@ -135,7 +137,7 @@ export async function runKeyedScript(
   return runOnKey(redis, name, key, args, []);
 }
 
-async function runOnKey(
+function runOnKey(
   redis: RedisConnection,
   name: string,
   key: string,
@@ -144,31 +146,39 @@ async function runOnKey(
 ): Promise<Reply> {
   const script = scripts.get(name);
   if (script === undefined) throw new Error(`unknown script ${name}`);
-  if (activeSpan() === undefined) return evaluate(redis, name, script, key, "", args, rest);
+  if (activeSpan() === undefined) return evaluate(redis, script, key, commandOf(script, key, "", args, rest));
   return inChildSpan(`EVALSHA ${name}`, script.span, (span) =>
-    evaluate(redis, name, script, key, span?.context.traceparent ?? "", args, rest),
+    evaluate(redis, script, key, commandOf(script, key, span?.context.traceparent ?? "", args, rest)),
   );
 }
 
 async function evaluate(
   redis: RedisConnection,
-  name: string,
+  script: Runnable,
+  key: string,
+  command: readonly (string | Buffer)[],
+): Promise<Reply> {
+  try {
+    return await redis.run(key, command, script.options);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+    return redis.run(key, ["EVAL", script.text, ...command.slice(2)], script.options);
+  }
+}
+
+function commandOf(
   script: Script,
   key: string,
   traceparent: string,
   args: ScriptArgs,
   rest: readonly (string | Buffer)[],
-): Promise<Reply> {
-  const values = script.args.map((arg) => argument(name, arg, args[arg]));
-  if (Object.keys(args).length !== script.args.length) throw new Error(`script ${name}: arguments differ`);
-  const tail = ["1", key, traceparent, ...values, ...rest];
-  const options = { durable: DURABLE.has(name) };
-  try {
-    return await redis.run(key, ["EVALSHA", script.sha, ...tail], options);
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-    return redis.run(key, ["EVAL", script.text, ...tail], options);
-  }
+): (string | Buffer)[] {
+  const command: (string | Buffer)[] = ["EVALSHA", script.sha, "1", key, traceparent];
+  for (const name of script.args) command.push(argument(script.name, name, args[name]));
+  if (Object.keys(args).length !== script.args.length)
+    throw new Error(`script ${script.name}: arguments differ`);
+  for (const value of rest) command.push(value);
+  return command;
 }
 
 function argument(script: string, name: string, value: ScriptArgs[string] | undefined): string | Buffer {
