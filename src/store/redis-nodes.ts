@@ -1,9 +1,13 @@
 import { createClient, ErrorReply } from "redis";
 import type { Reply } from "./connection.ts";
+import { Patience } from "./patience.ts";
 import { Silence } from "./silence.ts";
 
 /** How long a connection may take to stand, in milliseconds. */
 const CONNECT_MS = 2000;
+
+/** How long a command waits behind others that a connection does not take, in milliseconds. */
+const WRITE_MS = 5000;
 
 export interface NodeOptions {
   readonly username?: string;
@@ -50,6 +54,7 @@ export class RedisNodes {
   readonly #onLost: (address: string, node: RedisNode, error: unknown) => void;
   readonly #nodes = new Map<string, Promise<RedisNode>>();
   readonly #standing = new Map<RedisNode, { readonly address: string; readonly silence: Silence }>();
+  readonly #writing = new Patience(WRITE_MS);
   #closed = false;
 
   /** `onLost` is told of each connection that stood and broke. */
@@ -81,7 +86,9 @@ export class RedisNodes {
     const silence = this.#standing.get(node)?.silence;
     silence?.asked();
     try {
-      const reply = (await node.sendCommand(args)) as unknown as Reply;
+      // The client's own timeout is a timer for each command.
+      const waiting = { timeout: 0, abortSignal: this.#writing.signal };
+      const reply = (await node.sendCommand(args, waiting)) as unknown as Reply;
       silence?.heard();
       return reply;
     } catch (error) {
