@@ -21,7 +21,6 @@ beforeAll(async () => {
         port: 0,
         leanHttp,
         cors: { origins: ["https://app.example"] },
-        trustedProxies: ["127.0.0.1"],
       },
       redis: { url: redis.server.url },
       publicUrl: "http://gateway.example",
@@ -35,7 +34,6 @@ beforeAll(async () => {
       defaultAgent: "default",
       send: { maxWaitSeconds: 0 },
       openwop: { proxyAgent: "runs", sampleSeams: true },
-      limits: { ...UNLIMITED, perAddress: { perSecond: 0.001, burst: 2000 } },
     });
   lean = await start(true);
   node = await start(false);
@@ -161,12 +159,20 @@ it.each(PATHS)(
 );
 
 it("counts calls by the address that a trusted proxy names", async () => {
+  const burst = 50;
+  const limited = await startTestGateway({
+    listen: { port: 0, trustedProxies: ["127.0.0.1"] },
+    limits: { ...UNLIMITED, perAddress: { perSecond: 0.001, burst } },
+  });
   const call = (address: string) =>
-    ask(lean, { method: "GET", path: "/tasks/t1", body: "", lines: [`X-Forwarded-For: ${address}`] });
-  const statuses: (string | undefined)[] = [];
-  for (let count = 0; count < 2500 && !statuses.includes("HTTP/1.1 429"); count += 1) {
-    statuses.push((await call("192.0.2.1"))?.status);
+    ask(limited, { method: "GET", path: "/tasks/t1", body: "", lines: [`X-Forwarded-For: ${address}`] });
+  try {
+    const statuses: (string | undefined)[] = [];
+    for (let count = 0; count <= burst; count += 1) statuses.push((await call("192.0.2.1"))?.status);
+    expect(statuses.at(-1)).toBe("HTTP/1.1 429");
+    // The credential is of another gateway, and is looked at after the address.
+    expect((await call("192.0.2.2"))?.status).toBe("HTTP/1.1 401");
+  } finally {
+    await limited.stop();
   }
-  expect(statuses.at(-1)).toBe("HTTP/1.1 429");
-  expect((await call("192.0.2.2"))?.status).toBe("HTTP/1.1 404");
-}, 60_000);
+});
