@@ -18,6 +18,7 @@ export interface Side {
 export interface Ran extends Series {
   readonly values: number[];
   readonly uses: Use[];
+  readonly p50: number[];
   readonly p99: number[];
   /** Shares of the second core. */
   readonly loadCpu: number[];
@@ -87,7 +88,9 @@ export async function alternate(
   connections = bench.sizes.connections,
 ): Promise<Ran[]> {
   const { seconds, rounds } = bench.sizes;
-  const ran = sides.map((): Ran => ({ values: [], uses: [], p99: [], loadCpu: [], redisCpu: [], errors: 0 }));
+  const ran = sides.map(
+    (): Ran => ({ values: [], uses: [], p50: [], p99: [], loadCpu: [], redisCpu: [], errors: 0 }),
+  );
   const order = ({ subject }: Side, length: number) => ({ call, subject, connections, seconds: length });
   for (const side of sides) await load.call("round", order(side, seconds / 2));
   for (let round = 0; round < rounds; round += 1) {
@@ -104,6 +107,7 @@ export async function alternate(
       own.uses.push(ofServer);
       own.loadCpu.push(ofLoad.cpu);
       own.redisCpu.push(ofRedis.cpu);
+      own.p50.push(found.p50);
       own.p99.push(found.p99);
       own.errors += found.errors;
       bench.say(`${call}: ${side.name} ${found.perSecond.toFixed(0)}/s, p99 ${found.p99.toFixed(2)} ms`);
