@@ -30,10 +30,17 @@ export async function openEventSockets(options: {
   let next = 0;
   const open = async () => {
     for (let index = next++; index < options.count; index = next++) {
-      sockets.push(await openOne(options, options.request(index), counts));
+      const socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
+      sockets.push(socket);
+      await begin(socket, options, options.request(index), counts);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, open));
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, open));
+  } catch (error) {
+    for (const socket of sockets) socket.destroy();
+    throw error;
+  }
   return {
     get received() {
       return counts.received;
@@ -49,13 +56,14 @@ export async function openEventSockets(options: {
   };
 }
 
-function openOne(
-  options: { readonly port: number; readonly first: number; onChunk?(chunk: Buffer): void },
+/** Asks for a stream; resolves when it has brought its first events. */
+function begin(
+  socket: Socket,
+  options: { readonly first: number; onChunk?(chunk: Buffer): void },
   request: Buffer,
   counts: { received: number; ended: number },
-): Promise<Socket> {
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
     let rest: Buffer | undefined;
     let opened = false;
     let seen = 0;
@@ -83,7 +91,7 @@ function openOne(
       seen += events;
       if (seen < options.first) return;
       socket.setTimeout(0);
-      resolve(socket);
+      resolve();
     });
   });
 }

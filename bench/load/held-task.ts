@@ -3,11 +3,14 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AddArtifactRequestSchema, WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { grpcFrame, grpcHeaders, grpcMethod } from "./grpc.ts";
-import type { RawHttp2 } from "./raw-http2.ts";
+import { type RawHttp2, RequestFrames } from "./raw-http2.ts";
+import { promised } from "./taker.ts";
 
 export interface HeldTask {
   /** Reports the text as the newest state of one artifact: one commit, one event. */
   report(text: string): Promise<void>;
+  /** The call that reports the text, to be sent as often as one likes. */
+  frames(text: string): RequestFrames;
 }
 
 /** Claims a task for an hour. */
@@ -15,13 +18,17 @@ export async function holdTask(connection: RawHttp2, credential: string, id: str
   const claim = grpcMethod(connection, WorkerService.method.claimById, credential);
   await claim({ id, leaseTtl: { seconds: 3600n } });
   const headers = grpcHeaders(`/${WorkerService.typeName}/AddArtifact`, credential);
+  const frames = (text: string) => {
+    const request = create(AddArtifactRequestSchema, {
+      id,
+      artifact: { artifactId: "progress", parts: [{ content: { case: "text", value: text } }] },
+    });
+    return new RequestFrames(headers, grpcFrame(toBinary(AddArtifactRequestSchema, request)));
+  };
   return {
+    frames,
     async report(text) {
-      const request = create(AddArtifactRequestSchema, {
-        id,
-        artifact: { artifactId: "progress", parts: [{ content: { case: "text", value: text } }] },
-      });
-      await connection.call(headers, grpcFrame(toBinary(AddArtifactRequestSchema, request)));
+      await promised((taker) => connection.send(frames(text), taker));
     },
   };
 }

@@ -1,12 +1,14 @@
 /**
  * Commits on one replica at a steady rate, and streams on another that they come out of. The text of an event is the
- * moment at which its worker's call was sent, by the clock of this process.
+ * moment at which its worker's call was due, by the clock of this process: that it was sent late counts as well.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { ready } from "../program.ts";
 import { percentile } from "../rows/row.ts";
 import { type EventSockets, openEventSockets } from "./event-sockets.ts";
-import { type HeldTask, holdTask, subscribeRequest } from "./held-task.ts";
+import { holdTask, subscribeRequest } from "./held-task.ts";
 import { RawHttp2 } from "./raw-http2.ts";
+import type { Taker } from "./taker.ts";
 
 const MARK = Buffer.from("at=");
 const DIGITS = 15;
@@ -14,7 +16,10 @@ const CONNECTIONS = 8;
 /** Calls in flight on all connections; a server takes 1,000 on one. Beyond it the rate is not held, and the row is short. */
 const MOST_IN_FLIGHT = 4000;
 
-let tasks: HeldTask[] = [];
+/** Sends the report of one task with a moment in it. */
+type Report = (at: number, taker: Taker) => void;
+
+let reports: Report[] = [];
 let streams: EventSockets | undefined;
 let delays: number[] = [];
 
@@ -32,8 +37,8 @@ async function open({ commitPort, streamPort, credential, worker, taskIds }: Ord
     Array.from({ length: CONNECTIONS }, () => RawHttp2.connect(commitPort)),
   );
   const onOne = taskIds.map((id, index) => ({ id, connection: connections[index % CONNECTIONS] }));
-  tasks = await Promise.all(
-    onOne.flatMap(({ id, connection }) => (connection === undefined ? [] : holdTask(connection, worker, id))),
+  reports = await Promise.all(
+    onOne.flatMap(({ id, connection }) => (connection === undefined ? [] : reportOf(connection, worker, id))),
   );
   streams = await openEventSockets({
     port: streamPort,
@@ -42,6 +47,16 @@ async function open({ commitPort, streamPort, credential, worker, taskIds }: Ord
     request: (index) => subscribeRequest(credential, taskIds[index] ?? ""),
     onChunk: note,
   });
+}
+
+async function reportOf(connection: RawHttp2, worker: string, id: string): Promise<Report> {
+  const task = await holdTask(connection, worker, id);
+  const frames = task.frames(`${MARK}${"#".repeat(DIGITS)}`);
+  const digitsAt = frames.bytes.indexOf(MARK) + MARK.length;
+  return (at, taker) => {
+    frames.bytes.write(String(Math.round(at * 1000)).padStart(DIGITS, "0"), digitsAt, "latin1");
+    connection.send(frames, taker);
+  };
 }
 
 function note(chunk: Buffer): void {
@@ -66,26 +81,28 @@ async function run({ rate, seconds }: { rate: number; seconds: number }): Promis
   const started = performance.now();
   let sent = 0;
   let inFlight = 0;
-  const failed: unknown[] = [];
-  const calls: Promise<void>[] = [];
+  let failure: Error | undefined;
+  const taker: Taker = {
+    answered: () => {
+      inFlight -= 1;
+    },
+    failed: (error) => {
+      inFlight -= 1;
+      failure ??= error;
+    },
+  };
   for (let now = started; now < started + seconds * 1000; now = performance.now()) {
     for (const due = ((now - started) * rate) / 1000; sent < due && inFlight < MOST_IN_FLIGHT; sent += 1) {
-      const text = `at=${String(Math.round(performance.now() * 1000)).padStart(DIGITS, "0")}`;
-      const call = tasks[sent % tasks.length]?.report(text);
-      if (call === undefined) continue;
       inFlight += 1;
-      const settle = (): void => {
-        inFlight -= 1;
-      };
-      calls.push(call.catch((error: unknown) => void failed.push(error)).then(settle));
+      reports[sent % reports.length]?.(started + (sent * 1000) / rate, taker);
     }
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await sleep(1);
   }
-  await Promise.all(calls);
-  if (failed.length > 0) throw failed[0];
+  while (inFlight > 0) await sleep(1);
+  if (failure !== undefined) throw failure;
   const elapsed = (performance.now() - started) / 1000;
   for (let wait = 0; wait < 100 && delays.length < sent; wait += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
   const sorted = [...delays].sort((a, b) => a - b);
   return {
