@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Listener } from "../../../src/server/listener.ts";
-import { get, MAX_BODY, post, type Rig, rpc, startRig, steady, Wire } from "./rig.ts";
+import { type Answer, get, MAX_BODY, post, type Rig, rpc, startRig, steady, Wire } from "./rig.ts";
 
 const CALLS = Number(process.env.BATON_DIFFERENTIAL_CALLS ?? 500);
 /** Connections at once. */
@@ -34,11 +34,17 @@ const SENTINEL = get("/tasks/last", ["Connection: close"]);
  */
 type Pace = "soon" | "answered" | "apart";
 
+interface Exchanged {
+  readonly isClosed: boolean;
+  readonly answers: readonly Answer[];
+  readonly rest: string;
+}
+
 async function exchange(
   listener: Listener,
   pieces: readonly (string | Buffer)[],
   pace: Pace,
-): Promise<object> {
+): Promise<Exchanged> {
   const wire = await Wire.open(listener);
   for (const [index, piece] of pieces.entries()) {
     wire.write(piece);
@@ -54,13 +60,25 @@ async function exchange(
   return { isClosed, answers: wire.answers, rest: steady(wire.rest) };
 }
 
+interface Comparison {
+  readonly pair?: Rig;
+  readonly pace?: Pace;
+  /** Let a connection close without the 400 that Node gives last. */
+  readonly isTerse?: boolean;
+}
+
 async function same(
   pieces: readonly (string | Buffer)[],
-  { pair = rig, pace = "apart" }: { readonly pair?: Rig; readonly pace?: Pace } = {},
+  { pair = rig, pace = "apart", isTerse = false }: Comparison = {},
 ): Promise<void> {
-  const both = [pair.lean, pair.node].map((listener) => exchange(listener, pieces, pace));
-  const [lean, node] = await Promise.all(both);
-  expect(lean).toEqual(node);
+  const [lean, node] = await Promise.all([
+    exchange(pair.lean, pieces, pace),
+    exchange(pair.node, pieces, pace),
+  ]);
+  const { answers } = node;
+  const isUnsaid = isTerse && lean.answers.length > 0 && answers.length === lean.answers.length + 1;
+  const isRefusal = answers.at(-1)?.status === "HTTP/1.1 400";
+  expect(lean).toEqual(isUnsaid && isRefusal ? { ...node, answers: answers.slice(0, -1) } : node);
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -400,8 +418,9 @@ it(
   async () => {
     const { served } = rig;
     const inputs = fc.sample<(string | Buffer)[]>(connections, { numRuns: CALLS, seed: 20_261_130 });
-    // What Node makes of a bad piece depends on whether the answer before it is out: only what stays is a difference.
-    await inParallel(inputs, (pieces) => retried(() => same(pieces, { pace: "soon" })));
+    // What Node makes of garbage depends on whether the answer before it is out, which is a matter of time, and of whether
+    // it reads the socket itself or is given what was read: then it closes without a word.
+    await inParallel(inputs, (pieces) => retried(() => same(pieces, { pace: "soon", isTerse: true })));
     expect(rig.served - served, "many of them by the lean reader").toBeGreaterThan(CALLS / 8);
   },
   120_000 + CALLS * 100,
