@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { ArtifactSchema, type Message, MessageSchema, Role } from "../gen/lf/a2a/v1/a2a_pb.js";
 import { type TaskStore, WHOLE_TASK } from "../src/store/tasks.ts";
-import type { Finish, Holder } from "../src/store/todo-records.ts";
+import type { ClaimResult, Finish, Holder, NextClaim } from "../src/store/todo-records.ts";
 import type { TodoStore } from "../src/store/todos.ts";
 
 const AGENT = "default";
@@ -23,6 +23,7 @@ const COMPLETE: Finish = {
   backoff: { baseMs: 1000, capMs: 60_000, jitter: 0 },
   reason: "",
 };
+const NEXT: NextClaim = { queue: QUEUE, claimant: "one", fence: "", ttlMs: 600_000 };
 const LIST = {
   scopes: [`e:${OWNER}`],
   contextId: "",
@@ -71,6 +72,7 @@ export class TodoLife {
     );
     await step("message (reply)", (id) => this.#say(id));
     await step("finish", (id) => this.#todos.finish(AGENT, id, HOLDER, COMPLETE));
+    await this.#workOff(count, measure);
     await step("read", async (id) => {
       const found = await this.#tasks.read(AGENT, id, VIEWER, WHOLE_TASK);
       return { kind: found === undefined ? "notfound" : "ok" };
@@ -105,6 +107,33 @@ export class TodoLife {
     });
   }
 
+  /** Lets workers complete others and claim the next in the same call, as busy ones do. */
+  async #workOff(count: number, measure: Measure): Promise<void> {
+    const workers = Math.min(AT_ONCE, count);
+    const held: string[] = [];
+    await each(
+      Array.from({ length: count + workers }, () => `td_${randomUUID()}`),
+      async (id) => {
+        await this.#create(id);
+      },
+    );
+    const take = (claim: ClaimResult | undefined): void => {
+      if (claim?.kind !== "claimed") throw new Error(`claim: ${claim?.kind}`);
+      held.push(claim.todo.id);
+    };
+    for (let i = 0; i < workers; i += 1) take(await this.#claim());
+    await measure("finish and claim", () =>
+      each(Array.from({ length: count }), async () => {
+        const ended = await this.#todos.finish(AGENT, held.shift() ?? "", HOLDER, COMPLETE, NEXT);
+        if (ended.kind !== "ok") throw new Error(`finish: ${ended.kind}`);
+        take(ended.next);
+      }),
+    );
+    await each(held, async (id) => {
+      await this.#todos.finish(AGENT, id, HOLDER, COMPLETE);
+    });
+  }
+
   #say(id: string) {
     return this.#todos.addMessage(AGENT, id, VIEWER, {
       contextId: "",
@@ -117,7 +146,7 @@ export class TodoLife {
   }
 
   #claim() {
-    return this.#todos.claim(AGENT, HOLDER, { queue: QUEUE, id: "", ttlMs: 600_000, claimant: "one" });
+    return this.#todos.claim(AGENT, HOLDER, { ...NEXT, id: "" });
   }
 
   #addArtifact(id: string) {
@@ -134,9 +163,10 @@ const DONE: ReadonlySet<string> = new Set(["ok", "created", "accepted", "claimed
 
 /** Does it for each, some at once. */
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = [...items];
+  // Shared by all lanes: each item goes to one of them.
+  const rest = items.values();
   const lane = async () => {
-    for (let next = rest.pop(); next !== undefined; next = rest.pop()) await work(next);
+    for (const item of rest) await work(item);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
