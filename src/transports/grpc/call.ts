@@ -154,19 +154,21 @@ class GrpcCall implements RequestMeta {
 
   /** After each wait the call may be over; what comes then is for nobody. */
   async #serve(): Promise<void> {
-    const { dispatcher } = this.#options;
-    const { method } = this.#request;
+    const { dispatcher, readMaxBytes } = this.#options;
+    const { method, encoding } = this.#request;
     // A refusal of the credential must not wait for the body.
     const known = dispatcher.authenticate(this);
     const caller = known instanceof Promise ? await known : known;
     this.#caller = caller;
-    const request = await this.#read();
+    const frame = readFrame(await this.body.whole(), readMaxBytes);
+    const data = frame.compressed ? await inflate(frame, encoding, readMaxBytes) : frame.data;
     if (this.#over) return;
+    const request = parse(method, data);
     if (method.methodKind === "unary") {
       const answer = await dispatcher.unary(method, request, this, caller);
       if (this.#over) return;
-      const frame = writeFrame(method.output, answer.message, false);
-      this.#reply.unary(answer.headers, frame, answer.trailers?.());
+      const written = writeFrame(method.output, answer.message, false);
+      this.#reply.unary(answer.headers, written, answer.trailers?.());
       this.#end();
       return;
     }
@@ -194,19 +196,6 @@ class GrpcCall implements RequestMeta {
       await written;
       this.#writing = false;
       if (this.#cut !== undefined) throw this.#cut;
-    }
-  }
-
-  async #read(): Promise<Message> {
-    const { readMaxBytes } = this.#options;
-    const { method, encoding } = this.#request;
-    const frame = readFrame(await this.body.whole(), readMaxBytes);
-    const data = frame.compressed ? await inflate(frame, encoding, readMaxBytes) : frame.data;
-    try {
-      // Unknown fields are ignored, not kept: they would come back in answers that have no such field (A2A-5, A2A-122).
-      return fromBinary(method.input, data, { readUnknownFields: false });
-    } catch (cause) {
-      throw new BatonError("ParseError", `the message is not a valid ${method.input.typeName}`, { cause });
     }
   }
 
@@ -238,5 +227,14 @@ class GrpcCall implements RequestMeta {
   /** Not awaited: a generator that is waiting ends when its own wait does. */
   #letGo(): void {
     this.#items?.return?.().catch(() => {});
+  }
+}
+
+function parse(method: ServedMethod, data: Buffer): Message {
+  try {
+    // Unknown fields are ignored, not kept: they would come back in answers that have no such field (A2A-5, A2A-122).
+    return fromBinary(method.input, data, { readUnknownFields: false });
+  } catch (cause) {
+    throw new BatonError("ParseError", `the message is not a valid ${method.input.typeName}`, { cause });
   }
 }
