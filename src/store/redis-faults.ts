@@ -1,16 +1,17 @@
 import { ErrorReply } from "redis";
 import { BatonError } from "../domain/errors.ts";
 
-/** What to do about an answer of a server that is not the one for the command. */
-type Redirect =
-  /** The slot lives there now: learn the topology anew. */
-  | { readonly kind: "moved"; readonly address: string }
-  /** This one command goes there, after ASKING. */
-  | { readonly kind: "ask"; readonly address: string }
-  /** Nothing ran; the same command may be tried again in a moment. */
-  | { readonly kind: "wait" };
+/**
+ * What to do about an answer of a server that is not the one for the command. `moved`: the slot lives elsewhere now, so
+ * learn the topology anew. `wait`: nothing ran; the same command may be tried again in a moment.
+ */
+type Redirect = "moved" | "wait";
 
-/** Error codes of a server that did not run the command because of its role or state. */
+/**
+ * Error codes of a server that did not run the command because of its role or state. ASK is one of them: the slot is on its
+ * way to another server, and each of the two has some of its keys. A script that ran there now would find half an agent: a
+ * task that is not there, an index that is empty, and what it wrote would stand in the way of the keys to come.
+ */
 const NOT_NOW = new Set([
   "READONLY",
   "LOADING",
@@ -19,6 +20,7 @@ const NOT_NOW = new Set([
   "TRYAGAIN",
   "NOREPLICAS",
   "BUSY",
+  "ASK",
 ]);
 
 export function codeOf(error: unknown): string {
@@ -28,10 +30,8 @@ export function codeOf(error: unknown): string {
 /** Reads a refusal that says where or when the command would run; undefined for any other error. */
 export function redirectOf(error: unknown): Redirect | undefined {
   const code = codeOf(error);
-  if (NOT_NOW.has(code)) return { kind: "wait" };
-  if ((code !== "MOVED" && code !== "ASK") || !(error instanceof Error)) return undefined;
-  const address = error.message.split(" ")[2] ?? "";
-  return { kind: code === "MOVED" ? "moved" : "ask", address };
+  if (NOT_NOW.has(code)) return "wait";
+  return code === "MOVED" ? "moved" : undefined;
 }
 
 /** Codes with which a server refuses all writes, or everything, for now. */

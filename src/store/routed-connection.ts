@@ -68,13 +68,11 @@ class RoutedConnection implements RedisConnection {
 
   async run(key: string, args: readonly (string | Buffer)[], options: RunOptions = {}): Promise<Reply> {
     const until = Date.now() + this.#options.patienceMs;
-    let asked: string | undefined;
     for (;;) {
-      const address = asked ?? this.#options.topology.ownerOf(key);
+      const address = this.#options.topology.ownerOf(key);
       const node = address === undefined ? undefined : await this.#nodes.get(address).catch(() => undefined);
       if (node !== undefined) {
         try {
-          if (asked !== undefined) node.sendCommand(["ASKING"]).catch(() => {});
           const reply = this.#nodes.send(node, args);
           const copied = options.durable === true ? this.#copied(node) : undefined;
           copied?.catch(() => {});
@@ -84,15 +82,12 @@ class RoutedConnection implements RedisConnection {
         } catch (error) {
           const redirect = redirectOf(error);
           if (redirect === undefined || Date.now() > until) throw storeFault(error);
-          asked = redirect.kind === "ask" ? redirect.address : undefined;
-          if (asked !== undefined) continue;
           await this.#look();
-          if (redirect.kind === "wait") await pause(RETRY_MS);
+          if (redirect === "wait") await pause(RETRY_MS);
           continue;
         }
       }
       if (this.#closed || Date.now() > until) throw storeUnavailable(new Error(`nobody owns the key ${key}`));
-      asked = undefined;
       await this.#look();
       await pause(RETRY_MS);
     }

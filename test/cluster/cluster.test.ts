@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisMode } from "../../gen/baton/admin/v1/stats_pb.js";
-import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keySlot } from "../../src/store/key-slot.ts";
 import { agentPrefix } from "../../src/store/keys.ts";
 import { adminOf } from "../admin/rig.ts";
@@ -123,7 +123,8 @@ describe("a Redis Cluster of three masters", () => {
     const task = await sender.send("survive the move");
     const streams = [watch(sender, task.id), watch(viewer, task.id)];
     for (const stream of streams) await stream.until("task SUBMITTED");
-    await moveSlot(keySlot(agentPrefix(B)), cluster.masters[1] as Server, cluster.masters[2] as Server);
+    const [, from, to] = cluster.masters as [Server, Server, Server];
+    await moveSlot(keySlot(agentPrefix(B)), from, to);
     await worker.claim({});
     // Faster than the log is looked at by itself, so it came over the channel.
     for (const stream of streams) await stream.until("status WORKING", 6000);
@@ -132,6 +133,35 @@ describe("a Redis Cluster of three masters", () => {
       await stream.done;
       expect(stream.briefs).toEqual(["task SUBMITTED", "status WORKING", "status COMPLETED"]);
     }
+  });
+
+  it("calls for a slot that is half moved wait for its other half: none is answered from what is there, none is lost", async () => {
+    const { sender, viewer, worker } = await actors(B);
+    const tasks = await Promise.all(["a", "b", "c", "d"].map((text) => sender.send(text)));
+    for (const { id } of tasks) await viewer.get(id);
+    const [, to, from] = cluster.masters as [Server, Server, Server];
+    const calls: Promise<unknown>[] = [];
+    let ended = 0;
+    await moveSlot(keySlot(agentPrefix(B)), from, to, async () => {
+      for (const { id } of tasks) calls.push(sender.get(id), viewer.get(id));
+      calls.push(worker.claim({}), viewer.client.listTasks({}), sender.send("sent amid"));
+      for (const call of calls)
+        call.then(
+          () => (ended += 1),
+          () => (ended += 1),
+        );
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      expect(ended).toBe(0);
+    });
+    const answers = await Promise.all(calls);
+    expect(answers.slice(0, 8).map((task) => (task as Task).id)).toEqual(tasks.flatMap(({ id }) => [id, id]));
+    const { totalSize } = await viewer.client.listTasks({});
+    expect(totalSize).toBeGreaterThanOrEqual(tasks.length + 1);
+    const keys = (await from.ask("KEYS", `baton:{${B}}:*`)) as unknown[];
+    expect(keys).toEqual([]);
+    const claimed = new Set([(answers[8] as { todo?: { id: string } }).todo?.id]);
+    for (let n = 0; n < tasks.length; n += 1) claimed.add((await worker.claim({})).todo?.id);
+    expect(tasks.filter(({ id }) => !claimed.has(id))).toEqual([]);
   });
 
   it("E19 B17 when a master dies, its replica takes over: streams, claims and sends go on", async () => {

@@ -173,16 +173,27 @@ export async function startCluster(servers: Servers): Promise<TestCluster> {
   return { masters: [a, b, c], replica, nodes: nodes.map(({ port }) => ({ host: "127.0.0.1", port })) };
 }
 
-/** Moves a slot of a cluster as an operator's tool does it: the source and target agree, keys go over one by one, then everybody is told. */
-export async function moveSlot(slot: number, from: Server, to: Server): Promise<void> {
+/**
+ * Moves a slot of a cluster as an operator's tool does it: the source and target agree, keys go over one by one, then
+ * everybody is told. `amid` runs when each of the two has some of the keys.
+ */
+export async function moveSlot(
+  slot: number,
+  from: Server,
+  to: Server,
+  amid: () => Promise<void> = async () => {},
+): Promise<void> {
   const [source, target] = await Promise.all([from.ask("CLUSTER", "MYID"), to.ask("CLUSTER", "MYID")]);
   await to.ask("CLUSTER", "SETSLOT", String(slot), "IMPORTING", String(source));
   await from.ask("CLUSTER", "SETSLOT", String(slot), "MIGRATING", String(target));
-  for (;;) {
-    const keys = (await from.ask("CLUSTER", "GETKEYSINSLOT", String(slot), "100")) as string[];
-    if (keys.length === 0) break;
-    await from.ask("MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "KEYS", ...keys);
-  }
+  const keysLeft = async (most: number) =>
+    (await from.ask("CLUSTER", "GETKEYSINSLOT", String(slot), String(most))) as string[];
+  const move = (keys: readonly string[]) =>
+    from.ask("MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "KEYS", ...keys);
+  const all = await keysLeft(1000);
+  await move(all.slice(0, Math.ceil(all.length / 2)));
+  await amid();
+  for (let keys = await keysLeft(100); keys.length > 0; keys = await keysLeft(100)) await move(keys);
   for (const server of [to, from])
     await server.ask("CLUSTER", "SETSLOT", String(slot), "NODE", String(target));
 }
