@@ -77,7 +77,12 @@ function begin(
     socket.on("data", (chunk: Buffer) => {
       const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
       if (!opened) {
-        if (bytes.indexOf("\r\n\r\n") < 0 || bytes.toString("latin1", 9, 12) !== "200") {
+        const whole = bytes.indexOf("\r\n\r\n") >= 0;
+        if (whole && bytes.toString("latin1", 9, 12) !== "200") {
+          reject(new Error(`the stream was refused: ${bytes.toString()}`));
+          return;
+        }
+        if (!whole) {
           rest = bytes;
           return;
         }

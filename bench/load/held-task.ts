@@ -13,10 +13,10 @@ export interface HeldTask {
   frames(text: string): RequestFrames;
 }
 
-/** Claims a task for an hour. */
+/** Claims a task for a day: a lease that lapses five times is the end of its task. */
 export async function holdTask(connection: RawHttp2, credential: string, id: string): Promise<HeldTask> {
   const claim = grpcMethod(connection, WorkerService.method.claimById, credential);
-  await claim({ id, leaseTtl: { seconds: 3600n } });
+  await claim({ id, leaseTtl: { seconds: 86_400n } });
   const headers = grpcHeaders(`/${WorkerService.typeName}/AddArtifact`, credential);
   const frames = (text: string) => {
     const request = create(AddArtifactRequestSchema, {

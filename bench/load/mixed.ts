@@ -3,7 +3,7 @@ import { WorkerService } from "../../gen/baton/worker/v1/worker_pb.js";
 import { ready } from "../program.ts";
 import { openEventSockets } from "./event-sockets.ts";
 import { grpcMethod } from "./grpc.ts";
-import { subscribeRequest } from "./held-task.ts";
+import { holdTask, subscribeRequest } from "./held-task.ts";
 import { RawHttp2 } from "./raw-http2.ts";
 import { openCaller, promiseOf, type Subject, UNARY } from "./unary.ts";
 
@@ -30,12 +30,13 @@ let running: Promise<unknown>[] = [];
 
 async function start({ subject, worker, rate }: Order): Promise<void> {
   const connection = await RawHttp2.connect(subject.port);
+  await holdTask(connection, worker, subject.taskId);
   const claim = grpcMethod(connection, WorkerService.method.claim, worker);
   const complete = grpcMethod(connection, WorkerService.method.complete, worker);
   const kinds: Record<string, () => Promise<void>> = {
     "claim and complete": async () => {
       const { todo } = await claim({});
-      if (todo !== undefined && todo.id !== subject.taskId) await complete({ id: todo.id });
+      if (todo !== undefined) await complete({ id: todo.id });
     },
     "streams that come and go": async () => {
       const request = subscribeRequest(subject.credential, subject.taskId);

@@ -3,6 +3,7 @@ import { createServer as createHttp1, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { openEventSockets } from "../../bench/load/event-sockets.ts";
 import { type Caller, openCaller, promiseOf, type Unary } from "../../bench/load/unary.ts";
 
 const TASK_ID = "td_00000000-0000-4000-8000-000000000000";
@@ -93,6 +94,22 @@ describe("the load of the unary rows", () => {
     });
     const caller = await callerOf(server, "grpc GetTask");
     expect(await verdicts(caller, answers.length)).toEqual([true, false, false, false, false, true, true]);
+  });
+
+  it("says at once why a stream was refused, and leaves none open", async () => {
+    let asked = 0;
+    const server = createHttp1((_request, response) => {
+      asked += 1;
+      if (asked > 1) response.writeHead(400).end("no such stream");
+      else response.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    open.push(server);
+    const { port } = server.address() as AddressInfo;
+    const request = () => Buffer.from("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    await expect(openEventSockets({ port, count: 3, first: 1, request })).rejects.toThrow("no such stream");
+    await expect.poll(() => new Promise((resolve) => server.getConnections((_, n) => resolve(n)))).toBe(0);
   });
 
   it("fails what is under way when the connection goes", async () => {
