@@ -3,7 +3,7 @@ import type { Artifact, Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { Reply } from "./connection.ts";
 import type { PushRegistration } from "./push-configs.ts";
-import type { TaskSnapshot } from "./tasks.ts";
+import { type TaskSnapshot, verdictOf } from "./tasks.ts";
 import { TODO_FIELDS } from "./todo-fields.ts";
 
 type TodoField = (typeof TODO_FIELDS)[number];
@@ -200,4 +200,13 @@ export function todoOf(reply: Reply | undefined): TodoRecord {
 export function attemptsOf(reply: Reply | undefined): AttemptRecord[] {
   if (!Array.isArray(reply)) return [];
   return reply.map((text) => JSON.parse(String(text)) as AttemptRecord);
+}
+
+/** Reads what a claim answers. */
+export function claimOf(reply: Reply): ClaimResult {
+  const { verdict, rest } = verdictOf(reply);
+  if (verdict === "ok") return { kind: "claimed", todo: todoOf(rest[0]), prior: attemptsOf(rest[1]) };
+  if (verdict !== "empty") return { kind: verdict as Refusal };
+  const due = String(rest[0]);
+  return { kind: "empty", nextDueMs: due === "" ? undefined : Number(due) };
 }

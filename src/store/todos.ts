@@ -1,18 +1,17 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Message, MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { fillableBytes, TASK_BYTES } from "../domain/task-size.ts";
-import type { RedisConnection, Reply } from "./connection.ts";
+import type { RedisConnection } from "./connection.ts";
 import { agentPrefix } from "./keys.ts";
 import type { PushRegistration } from "./push-configs.ts";
 import { runScript, type ScriptArgs, type ScriptName } from "./script.ts";
 import { snapshotOf, verdictOf } from "./tasks.ts";
+import { TodoReads } from "./todo-reads.ts";
 import {
-  type AttemptRecord,
-  attemptsOf,
   type CancelResult,
   type ClaimResult,
   type CreateResult,
-  type DeadTodo,
+  claimOf,
   type Finish,
   type FinishResult,
   type GrowthRefusal,
@@ -22,7 +21,6 @@ import {
   type NewTodo,
   type NextClaim,
   type Refusal,
-  type TodoRecord,
   type TodoResult,
   todoOf,
 } from "./todo-records.ts";
@@ -38,17 +36,8 @@ function pushArgs(push: PushRegistration | undefined) {
   return { push: JSON.stringify(config), pushid: config.id, pushref: ref, pushsecret: sealed };
 }
 
-/** Reads what a claim answers. */
-function claimOf(reply: Reply): ClaimResult {
-  const { verdict, rest } = verdictOf(reply);
-  if (verdict === "ok") return { kind: "claimed", todo: todoOf(rest[0]), prior: attemptsOf(rest[1]) };
-  if (verdict !== "empty") return { kind: verdict as Refusal };
-  const due = String(rest[0]);
-  return { kind: "empty", nextDueMs: due === "" ? undefined : Number(due) };
-}
-
 /** The transitions of todos, one script each; every one is atomic with its audit, events and indexes (SB-26). */
-export class TodoStore {
+export class TodoStore extends TodoReads {
   readonly #redis: RedisConnection;
   readonly #keepAttempts: number;
   /** Bytes of the largest task. */
@@ -62,6 +51,7 @@ export class TodoStore {
     redis: RedisConnection,
     options: { readonly keepAttempts?: number; readonly taskBytes?: number } = {},
   ) {
+    super(redis);
     this.#redis = redis;
     this.taskBytes = options.taskBytes ?? TASK_BYTES;
     this.#keepAttempts = options.keepAttempts ?? 50;
@@ -269,69 +259,6 @@ export class TodoStore {
     });
     if (verdict !== "ok") return { kind: verdict as GrowthRefusal };
     return { kind: "ok", seq: Number(rest[0]) };
-  }
-
-  async read(
-    agent: string,
-    id: string,
-    queues: readonly string[],
-    attempts: number,
-  ): Promise<{ readonly todo: TodoRecord; readonly attempts: readonly AttemptRecord[] } | undefined> {
-    const { verdict, rest } = await this.#run("todo_read", agent, {
-      id,
-      queues: JSON.stringify(queues),
-      attempts,
-    });
-    return verdict === "ok" ? { todo: todoOf(rest[0]), attempts: attemptsOf(rest[1]) } : undefined;
-  }
-
-  async list(agent: string, queues: readonly string[], state: string, limit: number): Promise<TodoRecord[]> {
-    const reply = await runScript(this.#redis, "todo_list", agent, {
-      queues: JSON.stringify(queues),
-      state,
-      limit,
-    });
-    if (!Array.isArray(reply)) throw new Error("unexpected reply of the todo_list script");
-    return reply.map(todoOf);
-  }
-
-  /** Messages after a 1-based position, oldest first, and the position of the last. */
-  async messages(
-    agent: string,
-    id: string,
-    queues: readonly string[],
-    after: number,
-  ): Promise<{ readonly messages: Message[]; readonly position: number } | undefined> {
-    const { verdict, rest } = await this.#run("messages", agent, {
-      id,
-      queues: JSON.stringify(queues),
-      after,
-    });
-    if (verdict !== "ok") return undefined;
-    const [position, ...messages] = rest;
-    return {
-      messages: messages.map((bytes) => fromBinary(MessageSchema, bytes as Buffer)),
-      position: Number(position),
-    };
-  }
-
-  /** Dead letters, the latest death first; `before` (exclusive, milliseconds) pages on. */
-  async dead(
-    agent: string,
-    queues: readonly string[],
-    query: { readonly before: number | undefined; readonly limit: number },
-  ): Promise<DeadTodo[]> {
-    const reply = await runScript(this.#redis, "todo_dead", agent, {
-      queues: JSON.stringify(queues),
-      before: query.before ?? "",
-      limit: query.limit,
-    });
-    if (!Array.isArray(reply)) throw new Error("unexpected reply of the todo_dead script");
-    const found: DeadTodo[] = [];
-    for (let i = 0; i + 2 < reply.length; i += 3) {
-      found.push({ diedAt: Number(reply[i]), todo: todoOf(reply[i + 1]), reason: String(reply[i + 2]) });
-    }
-    return found;
   }
 
   /** Revives a dead letter (T14). */

@@ -1,7 +1,7 @@
 import type { QueueBells, Ring } from "../../store/queue-bell.ts";
 import type { RingGate } from "../../store/ring-gate.ts";
+import type { TodoReads } from "../../store/todo-reads.ts";
 import type { TodoRecord } from "../../store/todo-records.ts";
-import type { TodoStore } from "../../store/todos.ts";
 
 /** What a ring says: which todo, and one line about it. No payload, no lease (SB-73). */
 export interface DoorbellRing {
@@ -34,7 +34,7 @@ interface Lane {
 export interface DoorbellOptions {
   readonly bells: QueueBells;
   readonly gate: RingGate;
-  readonly todos: TodoStore;
+  readonly todos: TodoReads;
   onError(error: unknown): void;
 }
 

@@ -8,14 +8,14 @@ import {
 import { BatonError } from "../../domain/errors.ts";
 import type { QueueBells, Ring } from "../../store/queue-bell.ts";
 import type { TaskFeed } from "../../store/task-feed.ts";
-import type { TodoStore } from "../../store/todos.ts";
+import type { TodoReads } from "../../store/todo-reads.ts";
 import type { Call, StreamItem } from "../call.ts";
 import { type OpenStreams, StreamEnd } from "../open-streams.ts";
 import { requireQueue, requireVerb } from "./inputs.ts";
 import { isTerminalTodo, todoView } from "./views.ts";
 
 interface WatchParts {
-  readonly todos: TodoStore;
+  readonly todos: TodoReads;
   readonly feed: TaskFeed;
   readonly bells: QueueBells;
   readonly streams: OpenStreams;
