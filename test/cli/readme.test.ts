@@ -2,10 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { textOf, Worker } from "../../src/worker/index.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { artifactTexts, statusText, type TestClient, testClient } from "../worker/client.ts";
 import { blocksOf, freePort, ROOT, runPage } from "./markdown.ts";
@@ -69,26 +67,10 @@ describe("the pages in docs", () => {
   afterAll(() => gateway.stop());
 
   it("docs/send-and-watch.md works as written", { timeout: 90_000 }, async () => {
-    const worker = new Worker({
-      url: gateway.url,
-      credential: await gateway.vendWorker(),
-      concurrency: 4,
-      stopGrace: 0,
-      async handler(todo) {
-        if (todo.text === "greet me") return `Hello ${textOf(await todo.requireInput("What name?"))}`;
-        if (todo.text === "sleep") await sleep(60_000, undefined, { signal: todo.signal });
-        return todo.text.toUpperCase();
-      },
-    });
-    worker.start();
-    try {
-      const run = await runPage(blocksOf("docs/send-and-watch.md"), { env, preamble, port: "" });
-      expect(run.code, run.output).toBe(0);
-      expect(run.expectations.length).toBeGreaterThan(5);
-      for (const { printed, pattern } of run.expectations) expect(printed).toMatch(pattern);
-    } finally {
-      await worker.stop();
-    }
+    const run = await runPage(blocksOf("docs/send-and-watch.md"), { env, preamble, port: "" });
+    expect(run.code, run.output).toBe(0);
+    expect(run.expectations.length).toBeGreaterThan(5);
+    for (const { printed, pattern } of run.expectations) expect(printed).toMatch(pattern);
   });
 
   it("docs/workers.md: its commands work as written", { timeout: 60_000 }, async () => {
