@@ -1,10 +1,11 @@
 /** Todos from their creation to their end, as the services ask the store for it, one step of all of them at a time. */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { ArtifactSchema, type Message, MessageSchema, Role } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { ArtifactSchema, Role } from "../gen/lf/a2a/v1/a2a_pb.js";
 import { type TaskStore, WHOLE_TASK } from "../src/store/tasks.ts";
 import type { ClaimResult, Finish, Holder, NextClaim } from "../src/store/todo-records.ts";
 import type { TodoStore } from "../src/store/todos.ts";
+import { newTodo, says } from "./new-todo.ts";
 
 const AGENT = "default";
 const QUEUE = "default";
@@ -33,11 +34,6 @@ const LIST = {
   shape: { historyLength: 0, includeArtifacts: false },
   cursor: undefined,
 };
-
-function says(role: Role): Message {
-  const parts = [{ content: { case: "text", value: "measure me" } } as const];
-  return create(MessageSchema, { messageId: randomUUID(), role, parts });
-}
 
 /** Runs one step for each of some todos. */
 export type Measure = (phase: string, work: () => Promise<void>) => Promise<void>;
@@ -85,26 +81,7 @@ export class TodoLife {
   }
 
   #create(id: string) {
-    return this.#todos.create(AGENT, {
-      id,
-      owner: OWNER,
-      scopes: LIST.scopes,
-      queue: QUEUE,
-      contextId: randomUUID(),
-      title: "measure me",
-      source: "",
-      kind: "",
-      assignee: "",
-      message: says(Role.USER),
-      request: new Uint8Array(),
-      maxAttempts: 5,
-      messageKey: randomUUID(),
-      bodyHash: randomUUID(),
-      idempotencyKey: "",
-      historyLength: -1,
-      rejectWith: undefined,
-      actor: OWNER,
-    });
+    return this.#todos.create(AGENT, newTodo(id, OWNER));
   }
 
   /** Lets workers complete others and claim the next in the same call, as busy ones do. */

@@ -1,10 +1,9 @@
 /** Fills an agent with tasks of an endpoint by the store's own script, many at a time. */
 import { randomUUID } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
-import { MessageSchema, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { connectRedis } from "../../src/store/connect-redis.ts";
 import { EndpointStore } from "../../src/store/endpoints.ts";
 import { TodoStore } from "../../src/store/todos.ts";
+import { newTodo } from "../new-todo.ts";
 import { ready, startedWith } from "../program.ts";
 
 const AT_ONCE = 256;
@@ -27,32 +26,7 @@ async function fill({ agent, credential, count }: Order): Promise<string> {
   if (owner === undefined) throw new Error("the credential is none of this Redis");
   const one = async (): Promise<string> => {
     const id = `td_${randomUUID()}`;
-    const message = create(MessageSchema, {
-      messageId: randomUUID(),
-      role: Role.USER,
-      parts: [{ content: { case: "text", value: "measure me" } }],
-    });
-    const result = await todos.create(agent, {
-      id,
-      owner: owner.id,
-      scopes: [`e:${owner.id}`],
-      queue: "default",
-      contextId: randomUUID(),
-      title: "measure me",
-      source: "",
-      kind: "",
-      assignee: "",
-      message,
-      request: new Uint8Array(),
-      maxAttempts: 5,
-      messageKey: randomUUID(),
-      bodyHash: "",
-      idempotencyKey: "",
-      historyLength: 0,
-      rejectWith: undefined,
-      actor: owner.id,
-      push: undefined,
-    });
+    const result = await todos.create(agent, newTodo(id, owner.id));
     if (result.kind !== "created") throw new Error(result.kind);
     return id;
   };

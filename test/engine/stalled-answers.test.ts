@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, type Settings } from "node:http2";
 import { connect } from "node:net";
 import { toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -77,21 +77,27 @@ function formOf(name: string): Form {
   return form;
 }
 
+/** Sends it over HTTP/2, and reads nothing yet. */
+function ask(name: string, settings: Settings = {}) {
+  const { method, path, type, body } = formOf(name);
+  const session = connectHttp2(world.gateway.url, { settings });
+  session.on("error", () => {});
+  const stream = session.request({
+    ":method": method,
+    ":path": path,
+    ...(type === undefined ? {} : { "content-type": type }),
+    te: "trailers",
+    "a2a-version": "1.0",
+    authorization: `Bearer ${token}`,
+  });
+  stream.on("error", () => {});
+  stream.end(body);
+  return { session, stream };
+}
+
 describe("a client that takes nothing of its answer", () => {
   it.each(NAMES)("SB-49 is cut on HTTP/2: %s", async (name) => {
-    const { method, path, type, body } = formOf(name);
-    const session = connectHttp2(world.gateway.url, { settings: { initialWindowSize: 16_384 } });
-    session.on("error", () => {});
-    const stream = session.request({
-      ":method": method,
-      ":path": path,
-      ...(type === undefined ? {} : { "content-type": type }),
-      te: "trailers",
-      "a2a-version": "1.0",
-      authorization: `Bearer ${token}`,
-    });
-    stream.on("error", () => {});
-    stream.end(body);
+    const { session, stream } = ask(name, { initialWindowSize: 16_384 });
     const [headers] = (await once(stream, "response")) as [{ ":status": number }];
     expect(headers[":status"]).toBe(200);
     await eventually("the server reset the stream", async () => stream.closed || stream.destroyed);
@@ -129,19 +135,7 @@ describe("a client that takes nothing of its answer", () => {
   );
 
   it.each(NAMES)("SB-49 is served as long as it takes anything: %s", async (name) => {
-    const { method, path, type, body } = formOf(name);
-    const session = connectHttp2(world.gateway.url);
-    session.on("error", () => {});
-    const stream = session.request({
-      ":method": method,
-      ":path": path,
-      ...(type === undefined ? {} : { "content-type": type }),
-      te: "trailers",
-      "a2a-version": "1.0",
-      authorization: `Bearer ${token}`,
-    });
-    stream.on("error", () => {});
-    stream.end(body);
+    const { session, stream } = ask(name);
     let size = 0;
     // So slow that the whole takes longer than a stall may.
     let budget = 0;

@@ -2,27 +2,20 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { AttemptOutcome, TodoState } from "../../gen/baton/worker/v1/worker_pb.js";
-import { startTestRedis, type TestRedis } from "../redis-server.ts";
-import { Mortal } from "./serve.ts";
+import { type Mortal, type Pair, startPair } from "./serve.ts";
 
 const TODOS = 400;
 const LEASE = durationFromMs(2_000);
 
-let redis: TestRedis;
-let gateways: Mortal[];
+let pair: Pair;
 
 beforeEach(async () => {
-  redis = await startTestRedis();
-  gateways = await Promise.all([Mortal.start(redis.server.url), Mortal.start(redis.server.url)]);
+  pair = await startPair();
 });
-afterEach(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  await redis.stop();
-});
+afterEach(() => pair?.stop());
 
 it("SB-10 SB-24 FR-32 every todo is completed once, and what a lost answer held is given out again", async () => {
-  const [first, second] = gateways;
-  if (first === undefined || second === undefined) throw new Error("no gateways");
+  const { first, second } = pair;
   const work = await first.vendor.vendWorker();
   const sender = await second.peer(await first.vendor.vend());
   const ids: string[] = [];

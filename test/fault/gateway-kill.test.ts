@@ -5,7 +5,7 @@ import { startTestRedis, type TestRedis } from "../redis-server.ts";
 import { message } from "../scenarios/actors.ts";
 import { jsonRpcDriver } from "../scenarios/drivers/jsonrpc.ts";
 import { restDriver } from "../scenarios/drivers/rest.ts";
-import { Mortal } from "./serve.ts";
+import { Mortal, type Pair, startPair } from "./serve.ts";
 
 /** Does it for each, eight at a time, past failures. */
 async function eightAtATime<T>(
@@ -132,21 +132,15 @@ describe.each(["embedded", "shared"] as const)("a gateway with %s Redis, killed 
 });
 
 describe("two gateways on one Redis, one killed with -9", () => {
-  let redis: TestRedis;
-  let gateways: Mortal[];
+  let pair: Pair;
 
   beforeEach(async () => {
-    redis = await startTestRedis();
-    gateways = await Promise.all([Mortal.start(redis.server.url), Mortal.start(redis.server.url)]);
+    pair = await startPair();
   });
-  afterEach(async () => {
-    await Promise.all(gateways.map((gateway) => gateway.stop()));
-    await redis.stop();
-  });
+  afterEach(() => pair?.stop());
 
   it("FR-32 SB-45 a subscriber at the other one sees everything, and the killed one's client goes on there", async () => {
-    const [first, second] = gateways;
-    if (first === undefined || second === undefined) throw new Error("no gateways");
+    const { first, second } = pair;
     const client = await first.vendor.vend();
     const work = await first.vendor.vendWorker();
     const origin = await (await first.peer(client)).stream("through the first");

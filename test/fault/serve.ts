@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ServeProcess, startServe } from "../cli/processes.ts";
 import { createVendor, type Vendor } from "../gateway.ts";
+import { startTestRedis } from "../redis-server.ts";
 import { Peer, TestWorker, workerTransport } from "../scenarios/actors.ts";
 import type { Driver, DriverKind } from "../scenarios/driver.ts";
 import { grpcDriver } from "../scenarios/drivers/grpc.ts";
@@ -85,4 +86,25 @@ export class Mortal {
     await this.#serve.end("SIGKILL");
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Two gateways, each a process of its own, on one Redis. */
+export interface Pair {
+  readonly first: Mortal;
+  readonly second: Mortal;
+  stop(): Promise<void>;
+}
+
+export async function startPair(): Promise<Pair> {
+  const redis = await startTestRedis();
+  const { url } = redis.server;
+  const [first, second] = await Promise.all([Mortal.start(url), Mortal.start(url)]);
+  return {
+    first,
+    second,
+    async stop() {
+      await Promise.all([first.stop(), second.stop()]);
+      await redis.stop();
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { GRPC_PATHS } from "./grpc-paths.ts";
-import { INSTALL_MS, INTEROP_CACHE, type Seen, skipped } from "./installed.ts";
+import { INSTALL_MS, INTEROP_CACHE, type Seen, seenBy, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
 const run = promisify(execFile);
@@ -40,15 +40,8 @@ describe.skipIf(missing).each(GRPC_PATHS)(
       await gateway?.stop();
     });
 
-    const drive = async (binding: string, version: string): Promise<Seen> => {
-      const args = [gateway.url, await gateway.vend({ push: true }), binding, version];
-      const { stdout } = await run(PROGRAM, args, { timeout: 60_000 }).catch(
-        (error: Error & { stderr?: string }) => {
-          throw new Error(error.stderr || error.message);
-        },
-      );
-      return JSON.parse(stdout) as Seen;
-    };
+    const drive = async (binding: string, version: string) =>
+      seenBy<Seen>(PROGRAM, [gateway.url, await gateway.vend({ push: true }), binding, version]);
 
     const spoken = bindings.flatMap((binding) => [
       [binding, "1.0"],

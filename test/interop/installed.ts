@@ -1,5 +1,9 @@
-/** Where the clients of other languages are installed, once: beside the packages of this project. */
+/** The clients of other languages: where they are installed, once, beside the packages of this project, and how they run. */
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
 
 export const INTEROP_CACHE = join(import.meta.dirname, "../../node_modules/.cache/baton-interop");
 
@@ -26,4 +30,14 @@ export interface Seen {
   readonly unknown: string;
   readonly push: string;
   readonly ended: string;
+}
+
+/** Runs a program that drives a gateway and prints, as JSON, what it has seen. An error says what it wrote about itself. */
+export async function seenBy<T>(program: string, args: readonly string[]): Promise<T> {
+  const { stdout } = await run(program, args, { timeout: 60_000 }).catch(
+    (error: Error & { stderr?: string }) => {
+      throw new Error(error.stderr?.slice(-3000) || error.message);
+    },
+  );
+  return JSON.parse(stdout) as T;
 }

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { GRPC_PATHS } from "./grpc-paths.ts";
-import { INSTALL_MS, INTEROP_CACHE, skipped } from "./installed.ts";
+import { INSTALL_MS, INTEROP_CACHE, seenBy, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
 const run = promisify(execFile);
@@ -117,13 +117,7 @@ describe.each(tried)("$client.name", ({ client, missing }) => {
 
     const drive = async (transport: keyof typeof ERRORS): Promise<Seen> => {
       const [program, ...first] = client.command;
-      const args = [...first, gateway.url, await gateway.vend({ push: true }), transport];
-      const { stdout } = await run(program, args, { timeout: 60_000 }).catch(
-        (error: Error & { stderr?: string }) => {
-          throw new Error(error.stderr?.slice(-3000) || error.message);
-        },
-      );
-      return JSON.parse(stdout) as Seen;
+      return seenBy<Seen>(program, [...first, gateway.url, await gateway.vend({ push: true }), transport]);
     };
 
     const spoken = client.transports.filter((transport) => bindings.some((binding) => binding === transport));

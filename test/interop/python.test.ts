@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
 import { GRPC_PATHS } from "./grpc-paths.ts";
-import { INSTALL_MS, INTEROP_CACHE, type Seen, skipped } from "./installed.ts";
+import { INSTALL_MS, INTEROP_CACHE, type Seen, seenBy, skipped } from "./installed.ts";
 import { startScriptedWorker } from "./scripted-worker.ts";
 
 const run = promisify(execFile);
@@ -50,15 +50,8 @@ describe.skipIf(missing)("a2a-sdk for Python, 1.3.0", () => {
       await gateway?.stop();
     });
 
-    const drive = async (binding: string, version: string): Promise<Seen> => {
-      const args = [DRIVE, gateway.url, await gateway.vend({ push: true }), binding, version];
-      const { stdout } = await run(PYTHON, args, { timeout: 60_000 }).catch(
-        (error: Error & { stderr?: string }) => {
-          throw new Error(error.stderr?.slice(-3000) ?? error.message);
-        },
-      );
-      return JSON.parse(stdout) as Seen;
-    };
+    const drive = async (binding: string, version: string) =>
+      seenBy<Seen>(PYTHON, [DRIVE, gateway.url, await gateway.vend({ push: true }), binding, version]);
 
     it.each(bindings)("A2A-1, A2A-178 1.0 over %s", { timeout: 90_000 }, async (binding) => {
       const seen = await drive(binding, "1.0");
