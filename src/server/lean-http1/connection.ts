@@ -26,6 +26,8 @@ export interface Host {
 
 /** What is kept of bytes that come while an answer is under way; the rest stays with the sender. */
 const MAX_HELD = 65_536;
+/** And in how many pieces, since one of a single byte takes some two hundred. */
+const MAX_PIECES = 64;
 
 /**
  * One HTTP/1.1 connection, for as long as each of its requests arrives at once and whole, after the answer to the one
@@ -81,6 +83,8 @@ export class LeanConnection implements Out {
       this.#hold(chunk);
       return;
     }
+    // Ended by a drain: what a client sent before it saw that must not be done, since nobody would get the answer.
+    if (!this.#socket.writable) return;
     const request = this.#reader.read(chunk, this.#socket);
     if (request === undefined || !this.#host.takes(request)) {
       this.#leave(chunk);
@@ -97,7 +101,7 @@ export class LeanConnection implements Out {
   #hold(chunk: Buffer): void {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#heldBytes >= MAX_HELD) this.#socket.pause();
+    if (this.#heldBytes >= MAX_HELD || this.#held.length >= MAX_PIECES) this.#socket.pause();
   }
 
   readonly #onWritten = (error?: Error | null): void => {
