@@ -52,6 +52,11 @@ export function createHttp1(
 
   const hint = `timeout=${Math.max(1, Math.floor(limits.keepAliveHintMs / 1000))}`;
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // Sent before its client saw that a drain ended the connection: nobody would get the answer, so nothing must be done.
+    if (draining && !request.socket.writable) {
+      request.resume();
+      return;
+    }
     current.set(request.socket, response);
     unanswered.add(response);
     response.on("close", closed);

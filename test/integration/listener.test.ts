@@ -423,6 +423,27 @@ describe("drain", () => {
     await drained;
   });
 
+  it("carries out nothing that a client sends before it sees that end", async () => {
+    const listener = await start();
+    const socket = raw(listener.port);
+    socket.allowHalfOpen = true;
+    const ended = once(socket, "end");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+    });
+    socket.write("GET /hold-open HTTP/1.1\r\nHost: a\r\n\r\n");
+    await expect.poll(() => gates.has("/hold-open")).toBe(true);
+    const drained = listener.drain(5_000);
+    await sleep(50);
+    gates.get("/hold-open")?.();
+    await ended;
+    socket.write("POST /hold-late HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na");
+    await drained;
+    expect(text).toContain("held /hold-open");
+    expect([...gates.keys()]).toEqual(["/hold-open"]);
+  });
+
   it("tells clients to drop idle connections sooner than it does, where a drain will close them", async () => {
     const listener = await start({ limits: { keepAliveHintMs: 3_000 } });
     const agent = new Agent({ keepAlive: true });
