@@ -79,6 +79,9 @@ export class LeanConnection implements Out {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    // Behind a request it means nothing (RFC 9112, 2.2). Node's HTTP would take it for the begin of a first request that
+    // never comes.
+    if (this.#hasServed && this.#heldBytes === 0 && isEmptyLine(chunk)) return;
     if (this.#answer !== undefined) {
       this.#hold(chunk);
       return;
@@ -150,4 +153,8 @@ export class LeanConnection implements Out {
     socket.off("close", this.#onClose);
     socket.off("data", this.#onData);
   }
+}
+
+function isEmptyLine(chunk: Buffer): boolean {
+  return chunk.length === 2 && chunk[0] === 0x0d && chunk[1] === 0x0a;
 }

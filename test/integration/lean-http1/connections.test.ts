@@ -213,6 +213,26 @@ describe.each([
     await wire.closed;
   });
 
+  it("an empty line behind a request shortens the time of an idle connection by nothing", async () => {
+    const rig = await start({ ...server, limits: { headersTimeoutMs: 200 } });
+    for (const listener of [rig.lean, rig.node]) {
+      const wire = await open(listener);
+      await wire.call(task("T1"));
+      wire.write("\r\n");
+      await sleep(1000);
+      const at = rig.slow.length;
+      wire.write(task("slow"));
+      await expect.poll(() => rig.slow.length).toBe(at + 1);
+      wire.write("\r\n");
+      await sleep(20);
+      rig.slow[at]?.answer();
+      await sleep(1000);
+      await wire.call(task("T2"));
+      expect(wire.answers.map(({ body }) => idOf(body))).toEqual(["T1", "slow", "T2"]);
+    }
+    expect(rig.served).toBe(3);
+  });
+
   it("headers that say how long a connection is kept are those of Node's HTTP", async () => {
     const rig = await start({ ...server, limits: { keepAliveHintMs: 7500 } });
     for (const request of [task("T1"), get("/tasks/nope")]) {
