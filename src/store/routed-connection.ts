@@ -11,7 +11,7 @@ export interface RoutedOptions {
   readonly replicas: { readonly count: number; readonly timeoutMs: number };
   /** How long a command or subscription waits for a server that takes it, in milliseconds. */
   readonly patienceMs: number;
-  /** How long a server may answer nothing at all while it is asked, in milliseconds. */
+  /** How long a server may answer nothing at all while it is asked, in milliseconds; waiting for replicas comes on top. */
   readonly stallMs: number;
   onError(error: unknown): void;
 }
@@ -125,14 +125,16 @@ class RoutedConnection implements RedisConnection {
   async #copied(node: Awaited<ReturnType<RedisNodes["get"]>>): Promise<void> {
     const { count, timeoutMs } = this.#options.replicas;
     if (count === 0) return;
-    const copies = Number(await node.sendCommand(["WAIT", String(count), String(timeoutMs)]));
+    const copies = Number(await this.#nodes.send(node, ["WAIT", String(count), String(timeoutMs)]));
     if (copies < count) throw storeUnavailable(new Error(`${copies} of ${count} replicas took the write`));
   }
 
   #dropSilent(): void {
-    const { stallMs, onError } = this.#options;
-    for (const address of this.#nodes.silent(stallMs)) {
-      onError(new Error(`Redis at ${address} answered nothing for ${stallMs} ms: connecting anew`));
+    const { stallMs, replicas, onError } = this.#options;
+    // While a server waits for its replicas it answers nothing else on the connection.
+    const limit = stallMs + (replicas.count > 0 ? replicas.timeoutMs : 0);
+    for (const address of this.#nodes.silent(limit)) {
+      onError(new Error(`Redis at ${address} answered nothing for ${limit} ms: connecting anew`));
       void this.#nodes.drop(address);
       void this.#channels.drop(address);
     }

@@ -1,4 +1,5 @@
 /** A master that is there and answers nothing, and for which nobody takes over. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { connectRedis } from "../../src/store/connect-redis.ts";
 import { keySlot } from "../../src/store/key-slot.ts";
@@ -63,3 +64,45 @@ it("E19 what is under way fails as Unavailable, in time; then commands and chann
   await expect.poll(() => heard).toEqual(["after"]);
   await redis.close();
 }, 90_000);
+
+/** A connection whose durable writes wait for a replica that there is not. */
+const waitingFor = (timeoutMs: number) =>
+  connectRedis({
+    target: { kind: "cluster", nodes: cluster.nodes },
+    replicas: { count: 1, timeoutMs },
+    patienceMs: 1500,
+    stallMs: 600,
+  });
+
+it("E19 a server that hangs while a write waits for replicas fails it, too", async () => {
+  const redis = await waitingFor(1000);
+  const key = `${TAG}copied`;
+  await redis.run(key, ["GET", key]);
+  const written = redis.run(key, ["INCR", key], { durable: true });
+  written.catch(() => {});
+  await sleep(300);
+  process.kill(pid, "SIGSTOP");
+  const outcome = await Promise.race([
+    written.catch((error: unknown) => error),
+    sleep(8000, "waits for ever"),
+  ]);
+  process.kill(pid, "SIGCONT");
+  await redis.close();
+  expect(outcome).toMatchObject({
+    kind: "Unavailable",
+    cause: { message: expect.not.stringContaining("replicas took") },
+  });
+}, 60_000);
+
+it("E19 a server that waits for replicas for longer does not count as one that hangs", async () => {
+  const redis = await waitingFor(2000);
+  const key = `${TAG}slow`;
+  await redis.run(key, ["SET", key, "0"]);
+  const written = redis.run(key, ["INCR", key], { durable: true });
+  written.catch(() => {});
+  await sleep(50);
+  const behind = await redis.run(key, ["GET", key]).then(String, (error: unknown) => error);
+  expect(behind).toBe("1");
+  await expect(written).rejects.toMatchObject({ cause: { message: "0 of 1 replicas took the write" } });
+  await redis.close();
+}, 60_000);
