@@ -5,6 +5,7 @@
  * @module
  */
 import { CommanderError } from "commander";
+import { onLostTerminal } from "../telemetry/lost-terminal.ts";
 import { EXIT, explain } from "./exit.ts";
 import { note } from "./output.ts";
 import { createProgram } from "./program.ts";
@@ -15,11 +16,6 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   onLostTerminal(error);
 });
 process.stderr.on("error", onLostTerminal);
-
-/** What cannot be said to a terminal that was closed must not keep a command from ending in good order. */
-function onLostTerminal(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EIO") throw error;
-}
 
 try {
   await createProgram().parseAsync();

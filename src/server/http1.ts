@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { BatonError } from "../domain/errors.ts";
 import { rawErrorResponse, sendError } from "./error-response.ts";
-import type { ListenerLimits } from "./limits.ts";
+import { keepAliveHint, type ListenerLimits } from "./limits.ts";
 import { SecuredResponse } from "./secured-response.ts";
 
 const TIMED_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
@@ -50,7 +50,7 @@ export function createHttp1(
     if (draining) this.req.socket.end();
   }
 
-  const hint = `timeout=${Math.max(1, Math.floor(limits.keepAliveHintMs / 1000))}`;
+  const hint = keepAliveHint(limits);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     // Sent before its client saw that a drain ended the connection: nobody would get the answer, so nothing must be done.
     if (draining && !request.socket.writable) {
@@ -61,7 +61,7 @@ export function createHttp1(
     unanswered.add(response);
     response.on("close", closed);
     if (retiring) response.shouldKeepAlive = false;
-    else if (limits.keepAliveHintMs > 0) response.setHeader("keep-alive", hint);
+    else if (hint !== undefined) response.setHeader("keep-alive", hint);
     onRequest(request, response);
   };
   server.on("request", serve);

@@ -49,3 +49,8 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   maxConnections: 18_000,
   maxConcurrentStreams: 1_000,
 };
+
+/** What clients are told of how long an idle connection is kept, as the value of `Keep-Alive`; undefined: the truth. */
+export function keepAliveHint({ keepAliveHintMs }: ListenerLimits): string | undefined {
+  return keepAliveHintMs > 0 ? `timeout=${Math.max(1, Math.floor(keepAliveHintMs / 1000))}` : undefined;
+}

@@ -1,7 +1,5 @@
 import { ServerResponse } from "node:http";
-import { SECURITY_HEADERS, securityFields } from "./security-headers.ts";
-
-const PAIRS = Object.entries(SECURITY_HEADERS);
+import { securityFields, setSecurityHeaders } from "./security-headers.ts";
 
 /** `writeHead` with whatever may follow the status. */
 type WriteHead = (this: ServerResponse, status: number, ...rest: unknown[]) => ServerResponse;
@@ -21,7 +19,7 @@ export class SecuredResponse extends ServerResponse {
       writeHead.call(this, status, [...securityFields(headers), ...headers]);
       return this;
     }
-    for (const [name, value] of PAIRS) if (!this.hasHeader(name)) this.setHeader(name, value);
+    setSecurityHeaders(this);
     writeHead.call(this, status, ...rest);
     return this;
   }

@@ -23,7 +23,10 @@ function without(head: readonly unknown[]): readonly string[] {
   return PAIRS.filter(([name]) => !own.has(name)).flat();
 }
 
-/** Sets the headers before a handler runs; what `writeHead` is given later wins, name by name. */
-export function setSecurityHeaders(response: { setHeader(name: string, value: string): unknown }): void {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+/** Sets those of the headers that are not set yet; what `writeHead` is given later wins, name by name. */
+export function setSecurityHeaders(response: {
+  hasHeader(name: string): boolean;
+  setHeader(name: string, value: string): unknown;
+}): void {
+  for (const [name, value] of PAIRS) if (!response.hasHeader(name)) response.setHeader(name, value);
 }

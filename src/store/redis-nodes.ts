@@ -1,4 +1,4 @@
-import { createClient, ErrorReply } from "redis";
+import { createClient } from "redis";
 import type { Reply } from "./connection.ts";
 import { Patience } from "./patience.ts";
 import { Silence } from "./silence.ts";
@@ -83,20 +83,10 @@ export class RedisNodes {
 
   /** Sends a command of which {@link silent} knows whether it was answered. */
   async send(node: RedisNode, args: readonly (string | Buffer)[]): Promise<Reply> {
+    // The client's own timeout is a timer for each command.
+    const answer = node.sendCommand(args, { timeout: 0, abortSignal: this.#writing.signal });
     const silence = this.#standing.get(node)?.silence;
-    silence?.asked();
-    try {
-      // The client's own timeout is a timer for each command.
-      const waiting = { timeout: 0, abortSignal: this.#writing.signal };
-      const reply = (await node.sendCommand(args, waiting)) as unknown as Reply;
-      silence?.heard();
-      return reply;
-    } catch (error) {
-      if (error instanceof ErrorReply) silence?.heard();
-      throw error;
-    } finally {
-      silence?.over();
-    }
+    return (await (silence?.until(answer) ?? answer)) as unknown as Reply;
   }
 
   /** Servers that have answered nothing at all for so many milliseconds though they were asked. */

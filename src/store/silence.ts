@@ -1,3 +1,5 @@
+import { ErrorReply } from "redis";
+
 /**
  * Notices a server that answers nothing at all while it is asked. One that is gone without a word, or stuck, looks as good
  * as one that waits; one that answers some while others take long is well.
@@ -6,15 +8,20 @@ export class Silence {
   #waiting = 0;
   #heardAt = 0;
 
-  /** A command is on its way. */
-  asked(): void {
+  /** Waits with the sender of a command that is on its way, whatever comes of it. */
+  async until<T>(answer: Promise<T>): Promise<T> {
     if (this.#waiting === 0) this.heard();
     this.#waiting++;
-  }
-
-  /** The command is over, whatever came of it. */
-  over(): void {
-    this.#waiting--;
+    try {
+      const reply = await answer;
+      this.heard();
+      return reply;
+    } catch (error) {
+      if (error instanceof ErrorReply) this.heard();
+      throw error;
+    } finally {
+      this.#waiting--;
+    }
   }
 
   /** The server has said something. */

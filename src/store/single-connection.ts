@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient, ErrorReply, RESP_TYPES } from "redis";
+import { createClient, RESP_TYPES } from "redis";
 import type { ChannelListener, RedisConnection, RedisTarget, Reply } from "./connection.ts";
 import { Patience } from "./patience.ts";
 import { storeFault } from "./redis-faults.ts";
@@ -89,18 +89,12 @@ class SingleConnection implements RedisConnection {
   }
 
   async run(_key: string, args: readonly (string | Buffer)[]): Promise<Reply> {
-    this.#silence.asked();
+    // The client's own timeout is a timer for each command.
+    const waiting = { timeout: 0, abortSignal: this.#patience.signal };
     try {
-      // The client's own timeout is a timer for each command.
-      const waiting = { timeout: 0, abortSignal: this.#patience.signal };
-      const reply = (await this.#commands.sendCommand(args, waiting)) as unknown as Reply;
-      this.#silence.heard();
-      return reply;
+      return (await this.#silence.until(this.#commands.sendCommand(args, waiting))) as unknown as Reply;
     } catch (error) {
-      if (error instanceof ErrorReply) this.#silence.heard();
       throw storeFault(error);
-    } finally {
-      this.#silence.over();
     }
   }
 

@@ -1,6 +1,7 @@
 import { type DestinationStream, pino } from "pino";
 import type { LOG_LEVELS } from "../config/telemetry.ts";
 import { logFields, scrub } from "./log-fields.ts";
+import { onLostTerminal } from "./lost-terminal.ts";
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -36,10 +37,7 @@ export function createJsonLog(level: LogLevel, output?: DestinationStream): Log 
 
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true });
-  output.on("error", (error: NodeJS.ErrnoException) => {
-    // A terminal that was closed; what is served ends in good order all the same.
-    if (error.code !== "EIO") throw error;
-  });
+  output.on("error", onLostTerminal);
   return output;
 }
 

@@ -1,34 +1,18 @@
 /** What waits and what was given up is bounded by bytes, and the sums that the bounds go by are exact. */
 import { create } from "@bufbuild/protobuf";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ArtifactSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LaneHead, LaneTurn } from "../../src/store/push-lanes.ts";
 import { randomOf } from "./crash/points.ts";
-import { type PushReceiver, quiet, respond, startPushReceiver } from "./receiver.ts";
-import { AGENT, caller, type PushRig, startRig } from "./rig.ts";
+import { open, receiver, rigOf } from "./opened.ts";
+import { quiet, respond } from "./receiver.ts";
+import { AGENT, caller, type PushRig } from "./rig.ts";
 
 const PREFIX = `baton:{${AGENT}}:`;
 const LANE_BYTES = 32 * 1024 * 1024;
 const DEAD_BYTES = 64 * 1024 * 1024;
 const OUTBOX_BYTES = 64 * 1024 * 1024;
 const LARGE = 3_600_000;
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
-
-async function rigOf(...args: Parameters<typeof startRig>): Promise<PushRig> {
-  const rig = await startRig(...args);
-  open.push({ close: () => rig.stop() });
-  return rig;
-}
-
-async function receiver(...args: Parameters<typeof startPushReceiver>): Promise<PushReceiver> {
-  const made = await startPushReceiver(...args);
-  open.push(made);
-  return made;
-}
 
 const sum = (sizes: readonly number[]) => sizes.reduce((all, size) => all + size, 0);
 

@@ -1,24 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tableResolver } from "../egress/receiver.ts";
-import { hang, type PushReceiver, quiet, respond, startPushReceiver } from "./receiver.ts";
-import { AGENT, type PushRig, startRig } from "./rig.ts";
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
-
-async function rigOf(...args: Parameters<typeof startRig>): Promise<PushRig> {
-  const rig = await startRig(...args);
-  open.push({ close: () => rig.stop() });
-  return rig;
-}
-
-async function receiver(...args: Parameters<typeof startPushReceiver>): Promise<PushReceiver> {
-  const made = await startPushReceiver(...args);
-  open.push(made);
-  return made;
-}
+import { open, receiver, rigOf } from "./opened.ts";
+import { hang, type PushReceiver, quiet, respond } from "./receiver.ts";
+import { AGENT, type PushRig } from "./rig.ts";
 
 async function deadOf(rig: PushRig, taskId: string, ms = 10_000) {
   const end = Date.now() + ms;

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import type { CallHandler, LeanRequest } from "../../transports/http-handler.ts";
 import type { InFlight } from "../drain.ts";
 import type { Http1 } from "../http1.ts";
-import type { ListenerLimits } from "../limits.ts";
+import { keepAliveHint, type ListenerLimits } from "../limits.ts";
 import type { ServerLog } from "../log.ts";
 import { route } from "../routes.ts";
 import { type Host, LeanConnection } from "./connection.ts";
@@ -51,13 +51,12 @@ export function createLeanHttp1(options: LeanHttp1Options): LeanHttp1 {
   const { calls, limits, node, inFlight } = options;
   const connections = new Set<LeanConnection>();
   const serve = route(calls.handlers, options.log);
-  const { maxHeaderBytes, keepAliveTimeoutMs, keepAliveHintMs } = limits;
+  const { maxHeaderBytes, keepAliveTimeoutMs } = limits;
   const bounds = { maxBytes: MAX_BYTES, maxHeaderBytes, maxBodyBytes: calls.maxBodyBytes };
-  const seconds = (ms: number) => Math.floor(ms / 1000);
-  const hint = keepAliveHintMs > 0 ? `timeout=${Math.max(1, seconds(keepAliveHintMs))}` : undefined;
+  const hint = keepAliveHint(limits);
   const kept =
     hint === undefined
-      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds(keepAliveTimeoutMs)}`
+      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeoutMs / 1000)}`
       : "Connection: keep-alive";
   let retiring = false;
   let draining = false;

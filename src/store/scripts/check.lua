@@ -8,7 +8,7 @@ local out = {}
 for i = ARGS + 1, #ARGV, 5 do
   -- An error is that of an id that names another key of a task, as in load().
   local found = redis.pcall('HMGET', task_key(ARGV[i]), 'v', 'vt', 'owner', 'queue')
-  local current = found[1] and found[1] .. '.' .. (found[2] or '') == ARGV[i + 4]
+  local current = found[1] and version_text(found[1], found[2]) == ARGV[i + 4]
     and visible({ owner = found[3], queue = found[4] }, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
   out[#out + 1] = current and '1' or '0'
 end

@@ -7,6 +7,6 @@
 
 local t = load(A.id)
 if not visible(t, A.caller, A.shared, A.queues) then return { 'notfound' } end
-local version = (t.v or '') .. '.' .. (t.vt or '')
+local version = version_text(t.v, t.vt)
 if version == A.known then return 1 end
 return { 'ok', task_bytes(t, tonumber(A.history), A.artifacts == '1'), t.seq, t.a2a, version }

@@ -22,7 +22,7 @@ end
 local attempts = {}
 local texts = redis.call('LRANGE', attempts_key(t.id), -tonumber(A.attempts), -1)
 for i = #texts, 1, -1 do attempts[#attempts + 1] = texts[i] end
-local revision = (t.v or '') .. '.' .. (t.vt or '')
+local revision = version_text(t.v, t.vt)
 return { 'ok', revision == A.known and '' or task_bytes(t, -1, true), t.seq, t.a2a, fields, attempts,
   tostring(redis.call('ZRANK', queue_key(t.queue, 'ready'), t.id) or ''), redis.call('HLEN', push_key(t.id)),
   t.run and redis.call('ZSCORE', DUE, t.id) or '', revision }

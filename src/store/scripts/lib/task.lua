@@ -59,6 +59,9 @@ local function drop(t, ...)
   end
 end
 
+-- Names a version of the record by its fields `v` and `vt`, either of which may be missing.
+local function version_text(v, vt) return (v or '') .. '.' .. (vt or '') end
+
 -- Writes the collected changes and counts the version up: once per script and record, at its end. A version is told by
 -- its time too: a server that lost its newest writes in a failover counts those after them like the lost ones.
 local function save(t)
